@@ -1,0 +1,134 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/rs/zerolog"
+	"github.com/spf13/cobra"
+
+	"backstop/config"
+	"backstop/ledger"
+	"backstop/providers"
+	"backstop/tasks"
+)
+
+// An App is one process's parts. Close it.
+type App struct {
+	Config config.Config
+	Log    zerolog.Logger
+	Redis  redis.UniversalClient // nil unless opened
+	Ledger *ledger.Ledger        // nil unless opened
+	Queue  *tasks.Queue          // nil unless Redis was opened
+
+	closers []func() error
+}
+
+// ConfigFlag adds --config to a command and all below it.
+func ConfigFlag(c *cobra.Command) {
+	c.PersistentFlags().String("config", "", "configuration `FILE`, YAML or JSON (default backstop.yaml, if it is there)")
+}
+
+// New reads the configuration of a command that has the flag of [ConfigFlag].
+func New(c *cobra.Command) (*App, error) {
+	file, err := c.Flags().GetString("config")
+	if err != nil {
+		return nil, fmt.Errorf("read --config: %w", err)
+	}
+	cfg, err := config.Load(config.Source{File: file, Environ: os.Environ(), Facts: Facts()})
+	if err != nil {
+		return nil, Usage(err)
+	}
+	return FromConfig(cfg, os.Stderr)
+}
+
+// FromConfig makes an App of a configuration that has been checked.
+func FromConfig(cfg config.Config, stderr io.Writer) (*App, error) {
+	if _, err := wanted(cfg); err != nil {
+		return nil, err
+	}
+	level, err := zerolog.ParseLevel(cfg.Log.Level)
+	if err != nil {
+		return nil, Usagef("log.level: %w", err)
+	}
+	if cfg.Log.Format == "console" {
+		stderr = zerolog.ConsoleWriter{Out: stderr, TimeFormat: "15:04:05.000"}
+	}
+	zerolog.TimeFieldFormat = "2006-01-02T15:04:05.000Z07:00"
+	log := zerolog.New(stderr).Level(level).With().Timestamp().Logger()
+	redis.SetLogger(redisLog{log})
+	return &App{Config: cfg, Log: log}, nil
+}
+
+// Facts are the known providers as the configuration wants them.
+func Facts() map[string]config.Provider {
+	facts := map[string]config.Provider{}
+	for _, name := range providers.Names() {
+		f, _ := providers.FactsOf(name) // a name that Names gave is known
+		p := config.Provider{BaseURL: f.BaseURL, APIKeyEnv: f.KeyEnv}
+		for _, l := range f.Limits {
+			p.Limits = append(p.Limits, config.Limit{Rate: l.Rate, Per: l.Per})
+		}
+		facts[name] = p
+	}
+	return facts
+}
+
+// OpenLedger opens the ledger and brings its schema up to date.
+func (a *App) OpenLedger(ctx context.Context) error {
+	url, err := a.Config.LedgerURL()
+	if err != nil {
+		return Usage(err)
+	}
+	l, err := ledger.Open(ctx, url, ledger.Options{})
+	if err != nil {
+		// A driver's error may be of several lines.
+		return Usagef("%s; check ledger.url or BACKSTOP_LEDGER__URL", strings.Join(strings.Fields(err.Error()), " "))
+	}
+	a.Ledger = l
+	a.onClose(l.Close)
+	return nil
+}
+
+// OpenRedis connects to Redis and checks that it can be relied on.
+func (a *App) OpenRedis(ctx context.Context) error {
+	url, err := a.Config.RedisURL()
+	if err != nil {
+		return Usage(err)
+	}
+	rdb, err := NewRedis(url)
+	if err != nil {
+		return Usage(err)
+	}
+	a.onClose(rdb.Close)
+	if err := checkRedis(ctx, rdb, a.Log); err != nil {
+		return Usage(err)
+	}
+	a.Redis, a.Queue = rdb, tasks.NewQueue(rdb)
+	return nil
+}
+
+// Open opens the ledger, then Redis.
+func (a *App) Open(ctx context.Context) error {
+	if err := a.OpenLedger(ctx); err != nil {
+		return err
+	}
+	return a.OpenRedis(ctx)
+}
+
+func (a *App) onClose(f func() error) { a.closers = append(a.closers, f) }
+
+// Close closes what was opened, last first.
+func (a *App) Close() error {
+	var errs []error
+	for i := len(a.closers) - 1; i >= 0; i-- {
+		errs = append(errs, a.closers[i]())
+	}
+	a.closers = nil
+	return errors.Join(errs...)
+}

@@ -1,0 +1,128 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"backstop/config"
+	"backstop/lead"
+	"backstop/providers"
+	"backstop/resilience"
+)
+
+// fallbackRetry bounds the fallback's own calls: it does not retry.
+var fallbackRetry = resilience.Retry{Max: 0, Base: time.Second, Factor: 1, Budget: 5 * time.Second}
+
+// Chains builds the chain of lead:enrich and that of lead:fallback. A provider
+// without a key is left out with a warning; it is an error if none is left.
+// The ledger must be open.
+func (a *App) Chains(gate resilience.Gate) (enrich, fallback *resilience.Chain, err error) {
+	want, err := wanted(a.Config)
+	if err != nil {
+		return nil, nil, err
+	}
+	chain := func(names []string, retry resilience.Retry) (*resilience.Chain, error) {
+		c := &resilience.Chain{
+			Gate: gate, Want: want, Timeouts: map[string]time.Duration{}, Retry: retry,
+			Pending: resilience.Pending(a.Config.Pending), Now: time.Now,
+		}
+		for _, name := range names {
+			p, err := a.provider(name, want)
+			if err != nil {
+				return nil, err
+			}
+			if p != nil {
+				c.Providers = append(c.Providers, p)
+				c.Timeouts[name] = a.Config.Providers[name].Timeout
+			}
+		}
+		return c, nil
+	}
+	if enrich, err = chain(a.Config.Chain, resilience.Retry(a.Config.Retry)); err != nil {
+		return nil, nil, err
+	}
+	if len(enrich.Providers) == 0 {
+		return nil, nil, Usagef("no provider of the chain has a key: set %s", a.keyVariables())
+	}
+	if fallback, err = chain(a.Config.Fallback, fallbackRetry); err != nil {
+		return nil, nil, err
+	}
+	return enrich, fallback, nil
+}
+
+// wanted are the fields of a full profile.
+func wanted(c config.Config) ([]lead.Field, error) {
+	want := make([]lead.Field, len(c.Want))
+	for i, s := range c.Want {
+		f, err := lead.ParseField(s)
+		if err != nil {
+			return nil, Usagef("want: %w", err)
+		}
+		want[i] = f
+	}
+	return want, nil
+}
+
+// provider makes one provider, or nil when it has no key.
+func (a *App) provider(name string, want []lead.Field) (providers.Provider, error) {
+	if name == "directory" {
+		return providers.NewDirectory(func(ctx context.Context, email string) (lead.Profile, time.Time, bool, error) {
+			return a.Ledger.LookupPerson(ctx, email)
+		}), nil
+	}
+	key, err := a.Config.APIKey(name)
+	if err != nil {
+		return nil, Usage(err)
+	}
+	c := a.Config.Providers[name]
+	if key == "" {
+		a.Log.Warn().Str("event", "config").Str("provider", name).Str("variable", c.APIKeyEnv).
+			Msg("this provider has no API key and is left out; set the variable")
+		return nil, nil
+	}
+	p, err := providers.New(name, providers.Options{BaseURL: c.BaseURL, APIKey: key, Want: want})
+	if err != nil {
+		return nil, Usage(err)
+	}
+	return p, nil
+}
+
+func (a *App) keyVariables() string {
+	s := ""
+	for i, name := range a.Config.Chain {
+		if i > 0 {
+			s += " or "
+		}
+		s += a.Config.Providers[name].APIKeyEnv
+	}
+	return s
+}
+
+// GateConfigs are the providers as a gate wants them.
+func GateConfigs(c config.Config) []resilience.GateConfig {
+	var configs []resilience.GateConfig
+	for name, p := range c.Providers {
+		g := resilience.GateConfig{
+			Provider: name, Failures: p.Circuit.Failures, Window: p.Circuit.Window,
+			Cooldown: p.Circuit.Cooldown, Timeout: p.Timeout,
+		}
+		for _, l := range p.Limits {
+			g.Limits = append(g.Limits, resilience.Limit(l))
+		}
+		configs = append(configs, g)
+	}
+	return configs
+}
+
+// CheckKeys warns of providers without a key and fails if the chain would be
+// empty, or a named secret cannot be read.
+func (a *App) CheckKeys() error {
+	if _, err := a.Config.RedisURL(); err != nil {
+		return Usage(err)
+	}
+	if _, err := a.Config.LedgerURL(); err != nil {
+		return Usage(err)
+	}
+	_, _, err := a.Chains(nil)
+	return err
+}

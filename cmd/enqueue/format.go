@@ -1,0 +1,137 @@
+package main
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"backstop/lead"
+)
+
+// An outcomeWriter writes outcomes in one format.
+type outcomeWriter interface {
+	write(lead.Outcome) error
+	end() error
+}
+
+func newOutcomeWriter(format string, w io.Writer) (outcomeWriter, error) {
+	switch format {
+	case "jsonl":
+		enc := json.NewEncoder(w)
+		enc.SetEscapeHTML(false)
+		return jsonlWriter{enc}, nil
+	case "csv":
+		return &csvWriter{w: csv.NewWriter(w)}, nil
+	case "table":
+		return newTableWriter(w), nil
+	}
+	return nil, fmt.Errorf("--format %q: use csv, jsonl or table", format)
+}
+
+type jsonlWriter struct{ enc *json.Encoder }
+
+func (j jsonlWriter) write(o lead.Outcome) error { return j.enc.Encode(o) }
+func (j jsonlWriter) end() error                 { return nil }
+
+// A csvWriter has a column for each profile field. The trail is its summary.
+type csvWriter struct {
+	w      *csv.Writer
+	headed bool
+}
+
+func (c *csvWriter) head() error {
+	c.headed = true
+	row := []string{"lead_id", "request_id", "source", "source_id", "status", "reason"}
+	for _, f := range lead.Fields {
+		row = append(row, string(f))
+	}
+	return c.w.Write(append(row, "missing", "calls", "trail", "accepted_at", "started_at", "settled_at"))
+}
+
+func (c *csvWriter) write(o lead.Outcome) error {
+	if !c.headed {
+		if err := c.head(); err != nil {
+			return err
+		}
+	}
+	row := []string{o.LeadID, o.RequestID, o.Source, o.SourceID, string(o.Status), o.Reason}
+	for _, f := range lead.Fields {
+		row = append(row, o.Profile[f])
+	}
+	missing := make([]string, len(o.Missing))
+	for i, f := range o.Missing {
+		missing[i] = string(f)
+	}
+	row = append(row, strings.Join(missing, " "), strconv.Itoa(len(o.Trail)), lead.Summary(o.Trail),
+		o.AcceptedAt.String(), o.StartedAt.String(), o.SettledAt.String())
+	for i := range row {
+		row[i] = defuse(row[i])
+	}
+	return c.w.Write(row)
+}
+
+// end writes the header even when there was no row, so that a reader of the file
+// sees that it is complete.
+func (c *csvWriter) end() error {
+	if !c.headed {
+		if err := c.head(); err != nil {
+			return err
+		}
+	}
+	c.w.Flush()
+	return c.w.Error()
+}
+
+// defuse keeps a spreadsheet from running a value as a formula, by an apostrophe
+// in front (owasp.org/www-community/attacks/CSV_Injection). A telephone number or
+// another plain number begins with a sign and is none.
+func defuse(s string) string {
+	if s == "" {
+		return s
+	}
+	switch s[0] {
+	case '=', '@', '\t', '\r':
+		return "'" + s
+	case '+', '-':
+		if strings.Trim(s[1:], "0123456789 ()./-,") != "" {
+			return "'" + s
+		}
+	}
+	return s
+}
+
+// A tableWriter is for people: the fields that matter at a glance.
+type tableWriter struct {
+	w io.Writer
+	t table.Writer
+	n int
+}
+
+func newTableWriter(w io.Writer) *tableWriter {
+	t := table.NewWriter()
+	t.SetStyle(table.StyleLight)
+	t.AppendHeader(table.Row{"lead", "status", "name", "title", "company", "domain", "calls", "reason"})
+	t.SetColumnConfigs([]table.ColumnConfig{{Name: "reason", WidthMax: 60}, {Name: "title", WidthMax: 30}, {Name: "company", WidthMax: 30}})
+	return &tableWriter{w: w, t: t}
+}
+
+func (t *tableWriter) write(o lead.Outcome) error {
+	t.n++
+	p := o.Profile
+	t.t.AppendRow(table.Row{o.LeadID, o.Status, p[lead.PersonName], p[lead.PersonTitle], p[lead.CompanyName], p[lead.CompanyDomain], len(o.Trail), o.Reason})
+	return nil
+}
+
+func (t *tableWriter) end() error {
+	if t.n == 0 {
+		_, err := fmt.Fprintln(t.w, "no settled lead matches")
+		return err
+	}
+	_, err := fmt.Fprintln(t.w, t.t.Render())
+	return err
+}

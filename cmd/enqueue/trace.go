@@ -1,0 +1,102 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	"backstop/app"
+	"backstop/lead"
+	"backstop/ledger"
+)
+
+func traceCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "trace ID",
+		Short: "Show one lead's whole trail, by lead ID, request ID or email",
+		Long: `trace shows what happened to a lead so far, and its outcome if it has one. An email
+address, in any spelling, may belong to leads of several sources; all are shown.
+It exits with 1 when there is no such lead.`,
+		Example: `  enqueue trace ld_7q3m…
+  enqueue trace ada@example.com`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) (err error) {
+			a, err := app.New(c)
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, a.Close()) }()
+			ctx := c.Context()
+			if err := a.OpenLedger(ctx); err != nil {
+				return err
+			}
+			records, err := a.Ledger.Find(ctx, args[0])
+			if errors.Is(err, ledger.ErrNotFound) {
+				return errors.New("no lead has this lead ID, request ID or email")
+			}
+			if err != nil {
+				return err
+			}
+			for _, r := range records {
+				o, err := a.Ledger.Outcome(ctx, r.LeadID)
+				if err != nil {
+					return err
+				}
+				show := writeTrace
+				if asJSON {
+					show = func(w io.Writer, _ ledger.Record, o lead.Outcome) error { return json.NewEncoder(w).Encode(o) }
+				}
+				if err := show(c.OutOrStdout(), r, o); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object for each lead, in the format of outcomes; status is empty while it is open")
+	return c
+}
+
+func writeTrace(w io.Writer, r ledger.Record, o lead.Outcome) error {
+	status := string(o.Status)
+	if status == "" {
+		status = "open"
+	}
+	head := table.NewWriter()
+	head.SetStyle(table.StyleLight)
+	head.AppendRows([]table.Row{
+		{"lead", o.LeadID}, {"request", o.RequestID}, {"source", o.Source}, {"source ID", o.SourceID},
+		{"status", status}, {"reason", o.Reason},
+		{"accepted", o.AcceptedAt}, {"started", o.StartedAt}, {"settled", o.SettledAt}, {"run", r.Generation},
+	})
+	for _, f := range lead.Fields {
+		if v := o.Profile[f]; v != "" {
+			origin := o.Provenance[f]
+			from := origin.Provider
+			if !origin.AsOf.IsZero() {
+				from += " " + origin.AsOf.Format("2006-01-02")
+			}
+			head.AppendRow(table.Row{f, fmt.Sprintf("%s  (%s)", v, from)})
+		}
+	}
+	for _, f := range o.Missing {
+		head.AppendRow(table.Row{f, "missing"})
+	}
+	trail := table.NewWriter()
+	trail.SetStyle(table.StyleLight)
+	trail.AppendHeader(table.Row{"attempt", "at", "provider", "class", "status", "ms", "detail"})
+	for _, e := range o.Trail {
+		httpStatus := ""
+		if e.Status != 0 {
+			httpStatus = fmt.Sprint(e.Status)
+		}
+		trail.AppendRow(table.Row{e.Attempt, e.At, e.Provider, e.Class, httpStatus, e.Millis, e.Detail})
+	}
+	_, err := fmt.Fprintf(w, "%s\n%s\n", head.Render(), trail.Render())
+	return err
+}

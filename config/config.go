@@ -1,0 +1,112 @@
+package config
+
+import (
+	"time"
+)
+
+// Config is everything that can be configured. Durations are Go durations ("1s",
+// "2m").
+type Config struct {
+	Redis     Redis               `koanf:"redis" yaml:"redis"`
+	Ledger    Ledger              `koanf:"ledger" yaml:"ledger"`
+	Chain     []string            `koanf:"chain" yaml:"chain"`       // asked in this order by lead:enrich
+	Fallback  []string            `koanf:"fallback" yaml:"fallback"` // asked by lead:fallback before it settles
+	Want      []string            `koanf:"want" yaml:"want"`         // a profile with these fields is full
+	Retry     Retry               `koanf:"retry" yaml:"retry"`
+	Pending   Pending             `koanf:"pending" yaml:"pending"`
+	Worker    Worker              `koanf:"worker" yaml:"worker"`
+	Log       Log                 `koanf:"log" yaml:"log"`
+	Providers map[string]Provider `koanf:"providers" yaml:"providers"`
+}
+
+// Redis is where the queues and the shared circuits are.
+type Redis struct {
+	// URL is redis://, rediss:// (TLS) or redis-sentinel://; several addresses
+	// separated by commas are a cluster.
+	URL          string `koanf:"url" yaml:"url"`
+	PasswordEnv  string `koanf:"password_env" yaml:"password_env,omitempty"`   // the variable with the password
+	PasswordFile string `koanf:"password_file" yaml:"password_file,omitempty"` // or the file with it
+	Prefix       string `koanf:"prefix" yaml:"prefix"`                         // of the keys of circuits and limits
+}
+
+// Ledger is the database that owns the leads.
+type Ledger struct {
+	// URL is sqlite://relative/path, sqlite:///absolute/path or postgres://….
+	URL          string `koanf:"url" yaml:"url"`
+	PasswordEnv  string `koanf:"password_env" yaml:"password_env,omitempty"`
+	PasswordFile string `koanf:"password_file" yaml:"password_file,omitempty"`
+}
+
+// Retry is the schedule of retries after transient failures.
+type Retry struct {
+	Max    int           `koanf:"max" yaml:"max"`
+	Base   time.Duration `koanf:"base" yaml:"base"`
+	Factor float64       `koanf:"factor" yaml:"factor"`
+	Budget time.Duration `koanf:"budget" yaml:"budget"`
+}
+
+// Pending is how an answer "still being looked up" is asked for again.
+type Pending struct {
+	First time.Duration `koanf:"first" yaml:"first"`
+	Max   time.Duration `koanf:"max" yaml:"max"`
+}
+
+// Worker sizes one replica.
+type Worker struct {
+	Concurrency int           `koanf:"concurrency" yaml:"concurrency"` // leads worked on at once
+	Admin       string        `koanf:"admin" yaml:"admin"`             // address of health, metrics and asynqmon; "" is none
+	Grace       time.Duration `koanf:"grace" yaml:"grace"`             // how long a stop waits for calls under way
+}
+
+// Log is what is logged and how.
+type Log struct {
+	Level  string `koanf:"level" yaml:"level"`   // debug, info, warn, error
+	Format string `koanf:"format" yaml:"format"` // json, or console for people
+}
+
+// Provider is one API.
+type Provider struct {
+	BaseURL    string        `koanf:"base_url" yaml:"base_url"` // scheme, host and prefix; the API's paths are appended
+	APIKeyEnv  string        `koanf:"api_key_env" yaml:"api_key_env"`
+	APIKeyFile string        `koanf:"api_key_file" yaml:"api_key_file,omitempty"`
+	Timeout    time.Duration `koanf:"timeout" yaml:"timeout"` // of one call
+	Limits     []Limit       `koanf:"limits" yaml:"limits"`   // all of them hold, for all replicas together
+	Circuit    Circuit       `koanf:"circuit" yaml:"circuit"`
+}
+
+// Limit allows Rate calls in any window of the length Per.
+type Limit struct {
+	Rate int           `koanf:"rate" yaml:"rate"`
+	Per  time.Duration `koanf:"per" yaml:"per"`
+}
+
+// Circuit says when a provider is left alone.
+type Circuit struct {
+	Failures int           `koanf:"failures" yaml:"failures"` // so many …
+	Window   time.Duration `koanf:"window" yaml:"window"`     // … within this time open it
+	Cooldown time.Duration `koanf:"cooldown" yaml:"cooldown"` // then one probe is let pass
+}
+
+// Defaults is the configuration when nothing is configured, without the facts of
+// the providers, which the commands fill in from the providers' own packages.
+func Defaults() Config {
+	return Config{
+		Redis:    Redis{URL: "redis://127.0.0.1:6379/0", Prefix: "backstop"},
+		Ledger:   Ledger{URL: "sqlite://backstop-data/ledger.db"},
+		Chain:    []string{"clearbit", "hunter"},
+		Fallback: []string{"directory"},
+		Want:     []string{"person.name", "person.title", "company.name", "company.domain"},
+		Retry:    Retry{Max: 3, Base: time.Second, Factor: 2, Budget: 10 * time.Second},
+		Pending:  Pending{First: 2 * time.Second, Max: 2 * time.Minute},
+		Worker:   Worker{Concurrency: 32, Admin: "127.0.0.1:9090", Grace: 20 * time.Second},
+		Log:      Log{Level: "info", Format: "json"},
+	}
+}
+
+// defaultProvider is what a provider has when its own facts say nothing else.
+func defaultProvider() Provider {
+	return Provider{
+		Timeout: 5 * time.Second,
+		Circuit: Circuit{Failures: 5, Window: 120 * time.Second, Cooldown: 30 * time.Second},
+	}
+}

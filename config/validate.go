@@ -1,0 +1,151 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-viper/mapstructure/v2"
+)
+
+// providerDefaults is the layer of what is known of each provider.
+func (l *loader) providerDefaults() map[string]any {
+	layer := map[string]any{}
+	for name, f := range l.src.Facts {
+		d := defaultProvider()
+		key := "providers." + name + "."
+		layer[key+"base_url"] = f.BaseURL
+		layer[key+"api_key_env"] = f.APIKeyEnv
+		layer[key+"timeout"] = d.Timeout
+		limits := make([]any, len(f.Limits))
+		for i, limit := range f.Limits {
+			limits[i] = map[string]any{"rate": limit.Rate, "per": limit.Per}
+		}
+		layer[key+"limits"] = limits
+		layer[key+"circuit.failures"] = d.Circuit.Failures
+		layer[key+"circuit.window"] = d.Circuit.Window
+		layer[key+"circuit.cooldown"] = d.Circuit.Cooldown
+	}
+	return layer
+}
+
+// decodeProblems turns the decoder's errors into problems that name their place.
+func (l *loader) decodeProblems(err error) {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range joined.Unwrap() {
+			l.decodeProblems(e)
+		}
+		return
+	}
+	var d *mapstructure.DecodeError
+	if !errors.As(err, &d) {
+		if inner := errors.Unwrap(err); inner != nil {
+			l.decodeProblems(inner)
+			return
+		}
+		l.problems = append(l.problems, Problem{Where: l.file, What: err.Error()})
+		return
+	}
+	// A name is like "Providers[clearbit].Circuit.Window"; keys are lower case.
+	key := strings.ToLower(strings.NewReplacer("[", ".", "]", "").Replace(d.Name()))
+	l.problem(key, "%s", d.Unwrap().Error())
+}
+
+func names(m map[string]Provider) []string { return slices.Sorted(maps.Keys(m)) }
+
+// validate checks what the types cannot.
+func (l *loader) validate(c Config) {
+	l.checkURL("redis.url", c.Redis.URL, "redis", "rediss", "redis-sentinel")
+	l.checkURL("ledger.url", c.Ledger.URL, "sqlite", "postgres", "postgresql")
+	if c.Redis.Prefix == "" {
+		l.problem("redis.prefix", "is empty: name one, such as backstop")
+	}
+	l.checkList("chain", c.Chain, names(l.src.Facts))
+	if len(c.Chain) == 0 {
+		l.problem("chain", "is empty: name at least one provider (%s)", strings.Join(names(l.src.Facts), ", "))
+	}
+	l.checkList("fallback", c.Fallback, append(names(l.src.Facts), "directory"))
+	if len(c.Want) == 0 {
+		l.problem("want", "is empty: name at least one profile field, such as person.title")
+	}
+	if c.Retry.Max < 0 || c.Retry.Max > 20 {
+		l.problem("retry.max", "is %d: use 0 to 20", c.Retry.Max)
+	}
+	if c.Retry.Factor < 1 || c.Retry.Factor > 10 {
+		l.problem("retry.factor", "is %g: use 1 to 10", c.Retry.Factor)
+	}
+	l.positive("retry.base", c.Retry.Base)
+	l.positive("retry.budget", c.Retry.Budget)
+	l.positive("pending.first", c.Pending.First)
+	l.positive("pending.max", c.Pending.Max)
+	l.positive("worker.grace", c.Worker.Grace)
+	if c.Worker.Concurrency < 1 || c.Worker.Concurrency > 10_000 {
+		l.problem("worker.concurrency", "is %d: use 1 to 10000", c.Worker.Concurrency)
+	}
+	if c.Worker.Admin != "" {
+		if _, _, err := net.SplitHostPort(c.Worker.Admin); err != nil {
+			l.problem("worker.admin", "is not host:port: use 127.0.0.1:9090, or empty for none")
+		}
+	}
+	l.checkList("log.level", []string{c.Log.Level}, []string{"debug", "info", "warn", "error"})
+	l.checkList("log.format", []string{c.Log.Format}, []string{"json", "console"})
+	for _, name := range names(c.Providers) {
+		l.provider("providers."+name, c.Providers[name])
+	}
+}
+
+func (l *loader) provider(key string, p Provider) {
+	u, err := url.Parse(p.BaseURL)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.User != nil {
+		l.problem(key+".base_url", "is not a base URL: give scheme and host (and a prefix), such as https://api.example.com")
+	}
+	l.positive(key+".timeout", p.Timeout)
+	for _, limit := range p.Limits {
+		if limit.Rate < 1 || limit.Per <= 0 {
+			l.problem(key+".limits", "a limit needs a rate of 1 or more and a positive per, such as {rate: 10, per: 1s}")
+		}
+	}
+	if p.Circuit.Failures < 1 {
+		l.problem(key+".circuit.failures", "is %d: use 1 or more", p.Circuit.Failures)
+	}
+	l.positive(key+".circuit.window", p.Circuit.Window)
+	l.positive(key+".circuit.cooldown", p.Circuit.Cooldown)
+}
+
+func (l *loader) positive(key string, d time.Duration) {
+	if d <= 0 {
+		l.problem(key, "is %s: use a positive duration such as 5s", d)
+	}
+}
+
+func (l *loader) checkList(key string, list, allowed []string) {
+	seen := map[string]bool{}
+	for _, item := range list {
+		switch {
+		case !slices.Contains(allowed, item):
+			l.problem(key, "there is no %q: use one of %s", item, strings.Join(allowed, ", "))
+		case seen[item]:
+			l.problem(key, "names %q twice: name each once", item)
+		}
+		seen[item] = true
+	}
+}
+
+// checkURL checks a URL's scheme, and that no password stands in a file.
+func (l *loader) checkURL(key, s string, schemes ...string) {
+	u, err := parseURL(s)
+	if err != nil || !slices.Contains(schemes, u.Scheme) {
+		l.problem(key, "is not a URL that can be used: begin it with %s://", strings.Join(schemes, "://, "))
+		return
+	}
+	_, byEnv := l.env[key]
+	if _, has := u.User.Password(); has && !byEnv {
+		l.problem(key, "holds a password: leave it out and name a variable or file with %s",
+			fmt.Sprintf("%[1]s.password_env or %[1]s.password_file", strings.TrimSuffix(key, ".url")))
+	}
+}

@@ -1,0 +1,219 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"backstop/lead"
+)
+
+// Accepted is what became of one lead of a batch.
+type Accepted struct {
+	LeadID     string
+	RequestID  string
+	Generation int
+	Duplicate  bool      // it was there before, or earlier in the batch
+	Live       bool      // not settled for its generation: it needs a task
+	Lead       lead.Lead // as stored
+}
+
+// acceptedRow is a new row of the table leads.
+type acceptedRow struct {
+	LeadID     string `json:"lead_id"`
+	RequestID  string `json:"request_id"`
+	Source     string `json:"source"`
+	EmailKey   string `json:"email_key"`
+	Lead       string `json:"lead"`
+	AcceptedAt int64  `json:"accepted_at"`
+
+	is lead.Lead
+}
+
+const (
+	// Rows are inserted in the order of their IDs: two processes that accept the
+	// same leads wait for each other's rows, and must not do so in a circle.
+	insertLeads = `INSERT INTO leads (lead_id, request_id, source, email_key, lead, accepted_at)
+SELECT lead_id, request_id, source, nullif(email_key, ''), lead, accepted_at
+FROM {rows $1: lead_id text, request_id text, source text, email_key text, lead text, accepted_at bigint} AS r
+WHERE true ORDER BY lead_id
+ON CONFLICT (lead_id) DO NOTHING
+RETURNING lead_id`
+
+	readAccepted = `SELECT lead_id, request_id, generation, settled_generation, lead FROM leads WHERE lead_id IN {list $1}`
+
+	markEnqueued = `UPDATE leads SET enqueued_at = $1 WHERE generation = $2 AND lead_id IN {list $3}`
+
+	// acceptChunk bounds the size of one statement's parameter.
+	acceptChunk = 1000
+)
+
+// Accept takes leads, which must be as [lead.Normalize] returns them, into the
+// ledger: all of them, or with an error none. The results are in the order of the
+// leads. A lead that is there already stays as it is.
+func (l *Ledger) Accept(ctx context.Context, leads []lead.Lead) ([]Accepted, error) {
+	rows, ids, err := newLeads(leads, lead.At(l.now()))
+	if err != nil {
+		return nil, fmt.Errorf("accept leads: %w", err)
+	}
+	var stored map[string]Accepted
+	err = l.writer.do(ctx, &write{run: func(ctx context.Context, s session) error {
+		stored = make(map[string]Accepted, len(rows))
+		for chunk := range slices.Chunk(rows, acceptChunk) {
+			if err := insertChunk(ctx, s, chunk, stored); err != nil {
+				return err
+			}
+		}
+		return nil
+	}})
+	if err != nil {
+		return nil, fmt.Errorf("accept leads: %w", err)
+	}
+	results := make([]Accepted, len(ids))
+	for i, id := range ids {
+		results[i] = stored[id]
+		again := results[i]
+		again.Duplicate = true
+		stored[id] = again // for the next time it comes in this batch
+	}
+	return results, nil
+}
+
+// newLeads makes rows of the leads, each once and in the order of their IDs, and
+// lists the ID of every lead.
+func newLeads(leads []lead.Lead, now lead.Time) (rows []acceptedRow, ids []string, err error) {
+	seen := make(map[string]bool, len(leads))
+	for _, ld := range leads {
+		id := ld.ID()
+		ids = append(ids, id)
+		if seen[id] {
+			continue
+		}
+		seen[id] = true
+		request, err := uuid.NewV7()
+		if err != nil {
+			return nil, nil, fmt.Errorf("make a request ID: %w", err)
+		}
+		text, err := jsonText(ld)
+		if err != nil {
+			return nil, nil, err
+		}
+		rows = append(rows, acceptedRow{
+			LeadID: id, RequestID: "req_" + strings.ReplaceAll(request.String(), "-", ""),
+			Source: plain(ld.Source), EmailKey: plain(lead.EmailKey(ld.Email)), Lead: text, AcceptedAt: now.Millis(), is: ld,
+		})
+	}
+	slices.SortFunc(rows, func(a, b acceptedRow) int { return strings.Compare(a.LeadID, b.LeadID) })
+	return rows, ids, nil
+}
+
+// insertChunk stores those of the rows that are new and notes all as they are
+// stored.
+func insertChunk(ctx context.Context, s session, chunk []acceptedRow, stored map[string]Accepted) error {
+	table, err := jsonText(chunk)
+	if err != nil {
+		return err
+	}
+	inserted, err := readAll(ctx, s, scanText, insertLeads, table)
+	if err != nil {
+		return fmt.Errorf("insert leads: %w", err)
+	}
+	isNew := make(map[string]bool, len(inserted))
+	for _, id := range inserted {
+		isNew[id] = true
+	}
+	var old []string
+	for _, r := range chunk {
+		if !isNew[r.LeadID] {
+			old = append(old, r.LeadID)
+			continue
+		}
+		stored[r.LeadID] = Accepted{LeadID: r.LeadID, RequestID: r.RequestID, Generation: 1, Live: true, Lead: r.is}
+	}
+	if len(old) == 0 {
+		return nil
+	}
+	list, err := jsonText(old)
+	if err != nil {
+		return err
+	}
+	duplicates, err := readAll(ctx, s, scanAccepted, readAccepted, list)
+	if err != nil {
+		return fmt.Errorf("read leads that are there: %w", err)
+	}
+	for _, a := range duplicates {
+		stored[a.LeadID] = a
+	}
+	return nil
+}
+
+func scanAccepted(r *sql.Rows) (Accepted, error) {
+	var (
+		a       = Accepted{Duplicate: true}
+		settled int
+		text    string
+	)
+	if err := r.Scan(&a.LeadID, &a.RequestID, &a.Generation, &settled, &text); err != nil {
+		return a, err
+	}
+	a.Live = settled < a.Generation
+	return a, decode("lead", text, &a.Lead)
+}
+
+// decode reads what is stored as JSON; its error quotes none of it.
+func decode(what, text string, into any) error {
+	if err := json.Unmarshal([]byte(text), into); err != nil {
+		return fmt.Errorf("the %s in the ledger is damaged: not the JSON that was written", what)
+	}
+	return nil
+}
+
+// A Ref names a generation of a lead.
+type Ref struct {
+	LeadID     string
+	Generation int
+}
+
+// byGeneration groups the lead IDs of refs, as JSON arrays.
+func byGeneration(refs []Ref) (map[int]string, error) {
+	ids := map[int][]string{}
+	for _, r := range refs {
+		ids[r.Generation] = append(ids[r.Generation], r.LeadID)
+	}
+	lists := map[int]string{}
+	for generation, group := range ids {
+		list, err := jsonText(group)
+		if err != nil {
+			return nil, err
+		}
+		lists[generation] = list
+	}
+	return lists, nil
+}
+
+// MarkEnqueued notes that the leads have a task now. A lead that has gone on to
+// another generation is left alone.
+func (l *Ledger) MarkEnqueued(ctx context.Context, refs []Ref) error {
+	lists, err := byGeneration(refs)
+	if err != nil {
+		return fmt.Errorf("mark leads as enqueued: %w", err)
+	}
+	now := lead.At(l.now()).Millis()
+	err = l.writer.do(ctx, &write{run: func(ctx context.Context, s session) error {
+		for generation, list := range lists {
+			if err := s.exec(ctx, markEnqueued, now, generation, list); err != nil {
+				return err
+			}
+		}
+		return nil
+	}})
+	if err != nil {
+		return fmt.Errorf("mark leads as enqueued: %w", err)
+	}
+	return nil
+}

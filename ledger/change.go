@@ -1,0 +1,219 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"backstop/lead"
+)
+
+// A change is what one Record or Settle does to a lead. Changes of many callers
+// are made together: their leads are read, changed in memory one change after the
+// other, and written back, with one query for each table and not for each lead.
+type change struct {
+	leadID string
+	trail  []lead.TrailEntry
+	edit   func(*row) // may be called more than once, each time on a fresh row
+	err    error      // ErrNotFound, or nil: the change of an unknown lead fails alone
+}
+
+// row is a lead as a transaction read and locked it.
+type row struct {
+	LeadID            string   `json:"lead_id"`
+	SettledGeneration int      `json:"settled_generation"`
+	Retries           int      `json:"retries"`
+	TrailLength       int      `json:"trail_length"`
+	StartedAt         *int64   `json:"started_at"`
+	Progress          hexBytes `json:"progress"` // nil leaves the stored one
+
+	generation int
+	acceptedAt int64
+	started    lead.Time
+
+	// The current outcome; Status is "" while there is none.
+	status       lead.Status
+	score        int
+	firstSettled lead.Time
+	outcome      *outcomeRow // the outcome to write, if it changes
+}
+
+// outcomeRow is a row of the table outcomes.
+type outcomeRow struct {
+	LeadID         string      `json:"lead_id"`
+	Status         lead.Status `json:"status"`
+	Score          int         `json:"score"`
+	Reason         string      `json:"reason"`
+	Profile        string      `json:"profile"`
+	Missing        string      `json:"missing"`
+	Provenance     string      `json:"provenance"`
+	Retries        int         `json:"retries"`
+	Fallback       bool        `json:"fallback"`
+	AcceptedAt     int64       `json:"accepted_at"`
+	StartedAt      *int64      `json:"started_at"`
+	FirstSettledAt *int64      `json:"first_settled_at"`
+	SettledAt      *int64      `json:"settled_at"`
+}
+
+// trailRow is a row of the table trail.
+type trailRow struct {
+	LeadID   string     `json:"lead_id"`
+	N        int        `json:"n"`
+	Attempt  int        `json:"attempt"`
+	Provider string     `json:"provider"`
+	Class    lead.Class `json:"class"`
+	Status   int        `json:"status"`
+	Detail   string     `json:"detail"`
+	At       *int64     `json:"at"`
+	Millis   int64      `json:"ms"`
+}
+
+// Leads are locked in the order of their IDs, so that two processes never wait
+// for each other in a circle. The outcomes are read after the lock is held:
+// PostgreSQL re-reads only locked rows, and a join would give a stale score.
+const (
+	lockLeads = `SELECT lead_id, generation, settled_generation, retries, trail_length, accepted_at, started_at
+FROM leads WHERE lead_id IN {list $1} ORDER BY lead_id {for update}`
+
+	readScores = `SELECT lead_id, status, score, first_settled_at FROM outcomes WHERE lead_id IN {list $1}`
+
+	updateLeads = `UPDATE leads SET settled_generation = r.settled_generation, retries = r.retries,
+	trail_length = r.trail_length, started_at = r.started_at, progress = coalesce(r.progress, leads.progress)
+FROM {rows $1: lead_id text, settled_generation bigint, retries bigint, trail_length bigint, started_at bigint, progress bytes} AS r
+WHERE leads.lead_id = r.lead_id`
+
+	insertTrail = `INSERT INTO trail (lead_id, n, attempt, provider, class, status, detail, at, ms)
+SELECT lead_id, n, attempt, provider, class, status, detail, at, ms
+FROM {rows $1: lead_id text, n bigint, attempt bigint, provider text, class text, status bigint, detail text, at bigint, ms bigint} AS r`
+
+	upsertOutcomes = `INSERT INTO outcomes (lead_id, status, score, reason, profile, missing, provenance, retries, fallback,
+	accepted_at, started_at, first_settled_at, settled_at)
+SELECT lead_id, status, score, reason, profile, missing, provenance, retries, fallback,
+	accepted_at, started_at, first_settled_at, settled_at
+FROM {rows $1: lead_id text, status text, score bigint, reason text, profile text, missing text, provenance text, retries bigint,
+	fallback boolean, accepted_at bigint, started_at bigint, first_settled_at bigint, settled_at bigint} AS r
+WHERE true
+ON CONFLICT (lead_id) DO UPDATE SET status = excluded.status, score = excluded.score, reason = excluded.reason,
+	profile = excluded.profile, missing = excluded.missing, provenance = excluded.provenance, retries = excluded.retries,
+	fallback = excluded.fallback, started_at = excluded.started_at, settled_at = excluded.settled_at
+WHERE excluded.score > outcomes.score`
+)
+
+// apply makes the changes in their order.
+func apply(ctx context.Context, s session, changes []*change) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	rows, err := lockRows(ctx, s, changes)
+	if err != nil {
+		return err
+	}
+	var (
+		changed  []*row
+		seen     = map[string]bool{}
+		trail    []trailRow
+		outcomes []*outcomeRow
+	)
+	for _, c := range changes {
+		r := rows[c.leadID]
+		if r == nil {
+			c.err = ErrNotFound
+			continue
+		}
+		c.err = nil
+		c.edit(r)
+		trail = append(trail, r.extend(c.trail)...)
+		if !seen[c.leadID] {
+			seen[c.leadID] = true
+			changed = append(changed, r)
+		}
+	}
+	for _, r := range changed {
+		if r.outcome != nil {
+			outcomes = append(outcomes, r.outcome)
+		}
+	}
+	if err := writeRows(ctx, s, updateLeads, changed); err != nil {
+		return fmt.Errorf("update leads: %w", err)
+	}
+	if err := writeRows(ctx, s, insertTrail, trail); err != nil {
+		return fmt.Errorf("extend trails: %w", err)
+	}
+	if err := writeRows(ctx, s, upsertOutcomes, outcomes); err != nil {
+		return fmt.Errorf("write outcomes: %w", err)
+	}
+	return nil
+}
+
+// writeRows runs a query whose one parameter is a table.
+func writeRows[T any](ctx context.Context, s session, query string, rows []T) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	table, err := jsonText(rows)
+	if err != nil {
+		return err
+	}
+	return s.exec(ctx, query, table)
+}
+
+// lockRows reads the leads of the changes, with their outcomes, and keeps them
+// from changing until the transaction ends.
+func lockRows(ctx context.Context, s session, changes []*change) (map[string]*row, error) {
+	ids := make([]string, len(changes))
+	for i, c := range changes {
+		ids[i] = c.leadID
+	}
+	list, err := jsonText(ids)
+	if err != nil {
+		return nil, err
+	}
+	rows := map[string]*row{}
+	_, err = readAll(ctx, s, func(sr *sql.Rows) (struct{}, error) {
+		var r row
+		err := sr.Scan(&r.LeadID, &r.generation, &r.SettledGeneration, &r.Retries, &r.TrailLength, &r.acceptedAt, stamp{&r.started})
+		r.StartedAt = millis(r.started)
+		rows[r.LeadID] = &r
+		return struct{}{}, err
+	}, lockLeads, list)
+	if err != nil {
+		return nil, fmt.Errorf("lock leads: %w", err)
+	}
+	_, err = readAll(ctx, s, func(sr *sql.Rows) (struct{}, error) {
+		var (
+			id           string
+			status       lead.Status
+			score        int
+			firstSettled lead.Time
+		)
+		err := sr.Scan(&id, &status, &score, stamp{&firstSettled})
+		if r := rows[id]; r != nil {
+			r.status, r.score, r.firstSettled = status, score, firstSettled
+		}
+		return struct{}{}, err
+	}, readScores, list)
+	if err != nil {
+		return nil, fmt.Errorf("read outcomes: %w", err)
+	}
+	return rows, nil
+}
+
+// start notes when the work on the lead's generation began, unless that is known.
+func (r *row) start(at lead.Time) {
+	if r.started.IsZero() {
+		r.started, r.StartedAt = at, millis(at)
+	}
+}
+
+// extend appends entries to the lead's trail and returns them as rows.
+func (r *row) extend(entries []lead.TrailEntry) []trailRow {
+	var rows []trailRow
+	for _, e := range entries {
+		r.TrailLength++
+		rows = append(rows, trailRow{
+			LeadID: r.LeadID, N: r.TrailLength, Attempt: e.Attempt, Provider: plain(e.Provider), Class: lead.Class(plain(string(e.Class))),
+			Status: e.Status, Detail: plain(e.Detail), At: millis(e.At), Millis: e.Millis,
+		})
+	}
+	return rows
+}

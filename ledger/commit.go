@@ -1,0 +1,201 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// writeTimeout is the longest that the database may take for one statement of a
+// write. It is well above sqliteBusy; only a database that hangs reaches it.
+const writeTimeout = 30 * time.Second
+
+// A write is one caller's part of a transaction: either a change to a lead, which
+// is made together with the group's other changes, or anything else, as run.
+type write struct {
+	change *change
+	run    func(context.Context, session) error // may run more than once
+	done   chan error                           // buffered: the caller may have left
+}
+
+// writer is the one goroutine of a ledger that writes. It groups the writes of
+// many callers into one transaction each, because a commit waits for the disk and
+// takes as long for hundreds of rows as for one.
+type writer struct {
+	db      *sql.DB
+	dialect *dialect
+	wait    time.Duration
+	size    int
+	timeout time.Duration // of a statement
+
+	queue   chan *write // unbuffered: a write that is not received has not begun
+	quit    chan struct{}
+	once    sync.Once
+	stopped chan struct{}
+
+	last int // the size of the last group
+}
+
+func startWriter(db *sql.DB, d *dialect, o Options) *writer {
+	w := &writer{
+		db: db, dialect: d, wait: o.GroupWait, size: o.GroupSize, timeout: writeTimeout,
+		queue: make(chan *write), quit: make(chan struct{}), stopped: make(chan struct{}),
+	}
+	go w.loop()
+	return w
+}
+
+// stop ends the writer after the writes that wait. It reports whether this call
+// was the first.
+func (w *writer) stop() (first bool) {
+	w.once.Do(func() { close(w.quit); first = true })
+	<-w.stopped
+	return first
+}
+
+// do hands a write to the writer and waits until it is durable. When ctx ends
+// first, the write may or may not happen.
+func (w *writer) do(ctx context.Context, wr *write) error {
+	wr.done = make(chan error, 1)
+	select {
+	case w.queue <- wr:
+	case <-w.quit:
+		return ErrClosed
+	case <-ctx.Done():
+		return fmt.Errorf("gave up before the ledger wrote: %w", context.Cause(ctx))
+	}
+	select {
+	case err := <-wr.done:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("stopped waiting for the ledger, which may still write: %w", context.Cause(ctx))
+	}
+}
+
+func (w *writer) loop() {
+	defer close(w.stopped)
+	for {
+		select {
+		case first := <-w.queue:
+			w.commitAll(w.collect(first))
+		case <-w.quit:
+			if first := w.next(); first != nil { // its caller came before quit was closed
+				w.commitAll(w.collect(first))
+				continue
+			}
+			return
+		}
+	}
+}
+
+// next receives a write from a caller that waits already, or returns nil.
+func (w *writer) next() *write {
+	select {
+	case wr := <-w.queue:
+		return wr
+	default:
+		return nil
+	}
+}
+
+// collect makes a group of the first write and its company. Callers that write
+// one thing after the other come back when their group is answered, so the last
+// group says how much company there is to wait for: a lone caller never waits.
+func (w *writer) collect(first *write) []*write {
+	group := []*write{first}
+	for len(group) < w.size {
+		wr := w.next()
+		if wr == nil {
+			break
+		}
+		group = append(group, wr)
+	}
+	expected := min(w.last, w.size)
+	if len(group) < expected {
+		timer := time.NewTimer(w.wait)
+		defer timer.Stop()
+		for open := true; open && len(group) < expected; {
+			select {
+			case wr := <-w.queue:
+				group = append(group, wr)
+			case <-timer.C:
+				open = false
+			}
+		}
+	}
+	w.last = len(group)
+	return group
+}
+
+// commitAll commits a group and answers its callers. A group that fails is
+// halved until the write that cannot succeed is alone with its error.
+func (w *writer) commitAll(group []*write) {
+	err := w.commit(group)
+	if err != nil && len(group) > 1 && !IsAway(err) {
+		w.commitAll(group[:len(group)/2])
+		w.commitAll(group[len(group)/2:])
+		return
+	}
+	for _, wr := range group {
+		switch {
+		case err != nil:
+			wr.done <- err
+		case wr.change != nil:
+			wr.done <- wr.change.err
+		default:
+			wr.done <- nil
+		}
+	}
+}
+
+// contentionTries is how often a transaction is run that keeps losing to others.
+const contentionTries = 5
+
+func (w *writer) commit(group []*write) (err error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	// A transaction may be long, as long as the database gets on with it.
+	watch := time.AfterFunc(w.timeout, cancel)
+	defer watch.Stop()
+	alive := func() { watch.Reset(w.timeout) }
+	for range contentionTries {
+		err = w.transaction(ctx, group, alive)
+		var pg *pgconn.PgError
+		if !errors.As(err, &pg) || !isContention(pg.Code) {
+			break
+		}
+	}
+	if err != nil && ctx.Err() != nil {
+		return errTimeout
+	}
+	return clean(err)
+}
+
+func (w *writer) transaction(ctx context.Context, group []*write, alive func()) error {
+	tx, err := w.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() // after a commit it does nothing; otherwise the error says more
+	s := session{tx, w.dialect, alive}
+	var changes []*change
+	for _, wr := range group {
+		switch {
+		case wr.change != nil:
+			changes = append(changes, wr.change)
+		default:
+			if err := wr.run(ctx, s); err != nil {
+				return err
+			}
+		}
+	}
+	if err := apply(ctx, s, changes); err != nil {
+		return err
+	}
+	return tx.Commit()
+}

@@ -1,0 +1,22 @@
+// Package ledger is the SQL ledger, which owns every lead: Redis only moves them.
+//
+// It runs on SQLite (a file, shared by the processes of one machine) and on
+// PostgreSQL (shared by machines). Both keep the same promises, which the suite
+// in package ledgertest checks on both:
+//
+//   - A write is durable when its call returns. Callers that write at the same
+//     time share one commit ([Options.GroupWait]); one whose write fails does not
+//     fail the others.
+//   - A lead has one current outcome. [Ledger.Settle] compares and sets by
+//     [lead.Outcome.Score]: the outcome rises and never falls, whatever the order
+//     and number of settlements, by however many processes.
+//   - A lead is live until its current generation is settled. Generation 1 begins
+//     when the lead is accepted, the next ones with [Ledger.Reopen].
+//   - The trail only grows. It is kept whether or not an outcome is replaced.
+//   - Errors and logs of this package hold no lead data and no password.
+//     [IsAway] tells a database that cannot be reached, where trying again later
+//     is right, from a write that cannot succeed.
+//
+// The SQL is written once, in the notation of dialect.go, which is also the one
+// place where the two databases differ.
+package ledger

@@ -1,0 +1,102 @@
+package ledger
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+var (
+	// ErrNotFound is the error for a lead that the ledger does not have.
+	ErrNotFound = errors.New("not in the ledger")
+	// ErrClosed is the error of a write after [Ledger.Close].
+	ErrClosed = errors.New("the ledger is closed")
+
+	errTimeout = errors.New("the database did not answer in time")
+)
+
+// IsAway reports whether err means that the database cannot be reached or cannot
+// write just now: the same call may succeed later. Other errors are the call's
+// own fault, or a context's that ended, and would come again.
+func IsAway(err error) bool {
+	var (
+		lite    *sqlite.Error
+		pg      *pgconn.PgError
+		connect *pgconn.ConnectError
+		network *net.OpError
+	)
+	switch {
+	case err == nil:
+		return false
+	case errors.Is(err, errTimeout), errors.As(err, &connect):
+		return true
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return false
+	case errors.As(err, &lite):
+		return isAwaySQLite(lite.Code() & 0xff)
+	case errors.As(err, &pg):
+		return isAwayPostgres(pg.Code)
+	}
+	// Not net.Error: every error number of the system, "no such file" too, is one.
+	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.As(err, &network) || pgconn.SafeToRetry(err)
+}
+
+// isAwaySQLite knows the primary result codes (https://www.sqlite.org/rescode.html)
+// that another process, a full disk or a vanished mount cause.
+func isAwaySQLite(code int) bool {
+	switch code {
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL,
+		sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PROTOCOL:
+		return true
+	}
+	return false
+}
+
+// isAwayPostgres knows the SQLSTATEs
+// (https://www.postgresql.org/docs/current/errcodes-appendix.html) of a server
+// that is stopping, starting, failing over, or out of something, and of
+// transactions that lost to another one.
+func isAwayPostgres(code string) bool {
+	switch code {
+	case "57P01", "57P02", "57P03", // shut down by an administrator, crashed, cannot connect now
+		"25006", // read only: a standby after a failover
+		"55P03": // a lock was not available
+		return true
+	}
+	return isContention(code) || strings.HasPrefix(code, "08") || strings.HasPrefix(code, "53") || strings.HasPrefix(code, "58")
+}
+
+// isContention reports whether the transaction was undone in favour of another
+// one: a serialization failure or a deadlock. Running it again is enough.
+func isContention(code string) bool { return code == "40001" || code == "40P01" }
+
+// clean makes an error fit to be shown: PostgreSQL's messages about data
+// (SQLSTATE classes 22 and 23) can quote the values, so only their kind is told.
+func clean(err error) error {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && (strings.HasPrefix(pg.Code, "22") || strings.HasPrefix(pg.Code, "23")) {
+		return &dataError{pg}
+	}
+	return err
+}
+
+// A dataError stands for an error whose text could hold data.
+type dataError struct{ err *pgconn.PgError }
+
+func (e *dataError) Error() string {
+	if e.err.ConstraintName != "" {
+		return fmt.Sprintf("the database refused a value (constraint %s, SQLSTATE %s)", e.err.ConstraintName, e.err.Code)
+	}
+	return fmt.Sprintf("the database refused a value (SQLSTATE %s)", e.err.Code)
+}
+
+func (e *dataError) Unwrap() error { return e.err }

@@ -1,0 +1,421 @@
+package ledgertest
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"backstop/lead"
+	"backstop/ledger"
+)
+
+// settleMany settles leads with outcomes of which many have the same time, over
+// more than two pages.
+func settleMany(t *testing.T, l *ledger.Ledger, c *clock, n int) []ledger.Accepted {
+	t.Helper()
+	accepted := accept(t, l, 0, n)
+	errs := make(chan error)
+	for start := 0; start < n; start += 400 {
+		batch := accepted[start:min(start+400, n)]
+		for i, a := range batch {
+			go func() {
+				s := settlement(a.LeadID, []lead.Status{lead.StatusPartial, lead.StatusRejected}[i%2], 1, 1)
+				s.Trail = []lead.TrailEntry{entry(1, a.LeadID, lead.Time{}), entry(2, a.LeadID, lead.Time{})}
+				_, err := l.Settle(t.Context(), s)
+				errs <- err
+			}()
+		}
+		for range batch {
+			if err := <-errs; err != nil {
+				t.Error(err)
+			}
+		}
+		c.advance(time.Millisecond)
+	}
+	return accepted
+}
+
+func pagesOutcomes(t *testing.T, open Opener) {
+	c := newClock()
+	l := open(t, ledger.Options{Now: c.now})
+	accepted := settleMany(t, l, c, 1203)
+	got := outcomes(t, l, ledger.Filter{})
+	seen := map[string]bool{}
+	for i, o := range got {
+		seen[o.LeadID] = true
+		if !cmp.Equal(details(o.Trail), []string{o.LeadID, o.LeadID}) {
+			t.Fatalf("outcome %d has the trail %q", i, details(o.Trail))
+		}
+		if i > 0 && !inOrder(got[i-1], o) {
+			t.Fatalf("outcomes %d and %d are not in order", i-1, i)
+		}
+	}
+	if len(got) != len(accepted) || len(seen) != len(accepted) {
+		t.Errorf("%d outcomes of %d leads, want %d", len(got), len(seen), len(accepted))
+	}
+}
+
+func inOrder(a, b lead.Outcome) bool {
+	if !a.SettledAt.Equal(b.SettledAt.Time) {
+		return a.SettledAt.Before(b.SettledAt.Time)
+	}
+	return a.LeadID < b.LeadID
+}
+
+func filtersOutcomes(t *testing.T, open Opener) {
+	c := newClock()
+	l := open(t, ledger.Options{Now: c.now})
+	web := makeLead(2)
+	web.Source = "web"
+	accepted, err := l.Accept(t.Context(), []lead.Lead{makeLead(0), makeLead(1), web, makeLead(3)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids, at := []string{}, []time.Time{}
+	for i, status := range []lead.Status{lead.StatusEnriched, lead.StatusPartial, lead.StatusPartial} {
+		at = append(at, c.advance(time.Second).Time)
+		ids = append(ids, accepted[i].LeadID)
+		settle(t, l, settlement(accepted[i].LeadID, status, 1, 0))
+	}
+	for _, test := range []struct {
+		name   string
+		filter ledger.Filter
+		want   []int
+	}{
+		{"no filter gives the settled leads", ledger.Filter{}, []int{0, 1, 2}},
+		{"by status", ledger.Filter{Statuses: []lead.Status{lead.StatusPartial}}, []int{1, 2}},
+		{"by several statuses", ledger.Filter{Statuses: []lead.Status{lead.StatusPartial, lead.StatusEnriched}}, []int{0, 1, 2}},
+		{"by a status that no lead has", ledger.Filter{Statuses: []lead.Status{lead.StatusSuppressed}}, nil},
+		{"settled at the very time", ledger.Filter{Since: at[1]}, []int{1, 2}},
+		{"settled after", ledger.Filter{Since: at[1].Add(time.Millisecond)}, []int{2}},
+		{"by source", ledger.Filter{Source: "web"}, []int{2}},
+		{"by lead", ledger.Filter{LeadIDs: []string{accepted[3].LeadID, ids[1], "ld_unknown"}}, []int{1}},
+		{"by all together", ledger.Filter{Statuses: []lead.Status{lead.StatusPartial}, Since: at[0], Source: "crm", LeadIDs: ids}, []int{1}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var got []int
+			for _, o := range outcomes(t, l, test.filter) {
+				got = append(got, slices.Index(ids, o.LeadID))
+			}
+			if !cmp.Equal(got, test.want) {
+				t.Errorf("got %v, want %v", got, test.want)
+			}
+		})
+	}
+}
+
+// readsOneState raises outcomes behind and before the reader, which moves them to
+// the end of the order.
+func readsOneState(t *testing.T, open Opener) {
+	c := newClock()
+	l := open(t, ledger.Options{Now: c.now})
+	const n = 1100
+	accepted := settleMany(t, l, c, n)
+	seen := map[string]int{}
+	for o, err := range l.Outcomes(t.Context(), ledger.Filter{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen[o.LeadID]++
+		if len(seen)%100 == 0 {
+			c.advance(time.Second)
+			settle(t, l, settlement(o.LeadID, lead.StatusEnriched, 2, 0))
+			settle(t, l, settlement(accepted[len(seen)-1].LeadID, lead.StatusEnriched, 2, 0))
+			accept(t, l, n+len(seen), 1)
+		}
+	}
+	for _, a := range accepted {
+		if seen[a.LeadID] != 1 {
+			t.Errorf("an outcome came %d times", seen[a.LeadID])
+		}
+	}
+	if len(seen) != n {
+		t.Errorf("%d leads, want %d", len(seen), n)
+	}
+}
+
+func stopsEarly(t *testing.T, open Opener) {
+	c := newClock()
+	l := open(t, ledger.Options{Now: c.now})
+	settleMany(t, l, c, 3)
+	for range 50 { // each would keep a connection if it did not end
+		for _, err := range l.Outcomes(t.Context(), ledger.Filter{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			break
+		}
+	}
+}
+
+func readsOutcomesInProgress(t *testing.T, open Opener) {
+	c := newClock()
+	l := open(t, ledger.Options{Now: c.now})
+	a := accept(t, l, 0, 1)[0]
+	at := lead.At(c.now())
+	if err := l.Record(t.Context(), ledger.Attempt{LeadID: a.LeadID, Generation: 1, StartedAt: at, Trail: []lead.TrailEntry{entry(1, "so far", at)}}); err != nil {
+		t.Fatal(err)
+	}
+	want := lead.Outcome{
+		LeadID: a.LeadID, RequestID: a.RequestID, Source: "crm", SourceID: "r-00000", Profile: lead.Profile{}, Missing: []lead.Field{},
+		Provenance: map[lead.Field]lead.Origin{}, Trail: []lead.TrailEntry{entry(1, "so far", at)}, AcceptedAt: at, StartedAt: at,
+	}
+	if diff := cmp.Diff(want, outcome(t, l, a.LeadID)); diff != "" {
+		t.Errorf("outcome (-want +got):\n%s", diff)
+	}
+	if got := outcomes(t, l, ledger.Filter{}); len(got) != 0 {
+		t.Errorf("an open lead is among the outcomes")
+	}
+}
+
+func findsLeads(t *testing.T, open Opener) {
+	c := newClock()
+	l := open(t, ledger.Options{Now: c.now})
+	var accepted []ledger.Accepted
+	for _, ld := range []lead.Lead{
+		{Source: "a", SourceID: "1", Email: "jane.doe@gmail.com"},
+		{Source: "b", SourceID: "1", Email: "janedoe+work@gmail.com"},
+		{Name: "No Address", Company: "Acme"},
+		{Email: "m@xn--bcher-kva.example"},
+	} {
+		got, err := l.Accept(t.Context(), []lead.Lead{ld})
+		if err != nil {
+			t.Fatal(err)
+		}
+		accepted = append(accepted, got...)
+		c.advance(time.Second)
+	}
+	for _, test := range []struct {
+		name, key string
+		want      []int
+	}{
+		{"a lead ID", accepted[0].LeadID, []int{0}},
+		{"a request ID, with spaces around", " " + accepted[2].RequestID + "\n", []int{2}},
+		{"an address as it was given", "jane.doe@gmail.com", []int{1, 0}},
+		{"an address in another spelling", "Jane <JANE.DOE+x@GoogleMail.com>", []int{1, 0}},
+		{"an address with a Unicode domain", "M@Bücher.example", []int{3}},
+		{"an address that no lead has", "john@gmail.com", nil},
+		{"nothing", "", nil},
+		{"a name", "No Address", nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			found, err := l.Find(t.Context(), test.key)
+			var got []int
+			for _, r := range found {
+				got = append(got, slices.IndexFunc(accepted, func(a ledger.Accepted) bool { return a.LeadID == r.LeadID }))
+			}
+			if !cmp.Equal(got, test.want) || (err == nil) != (test.want != nil) {
+				t.Errorf("got %v, %v, want %v", got, err, test.want)
+			}
+		})
+	}
+}
+
+func pagesLiveLeads(t *testing.T, open Opener) {
+	c := newClock()
+	l := open(t, ledger.Options{Now: c.now})
+	accepted := accept(t, l, 0, 25)
+	var want []string
+	for i, a := range accepted {
+		if i%3 == 0 {
+			settle(t, l, settlement(a.LeadID, lead.StatusPartial, 1, 1))
+			continue
+		}
+		want = append(want, a.LeadID)
+	}
+	slices.Sort(want)
+	before := c.advance(time.Second).Time
+	accept(t, l, 100, 5) // at that very time, so not before it
+
+	var got []string
+	for after := ""; ; {
+		page, err := l.LivePage(t.Context(), after, before, 4)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(page) == 0 {
+			break
+		}
+		for _, r := range page {
+			got = append(got, r.LeadID)
+		}
+		after = got[len(got)-1]
+	}
+	if !cmp.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if all, err := l.LivePage(t.Context(), "", time.Time{}, math.MaxInt32); err != nil || len(all) != len(want)+5 {
+		t.Errorf("without a time: %d leads, %v, want %d", len(all), err, len(want)+5)
+	}
+}
+
+func counts(t *testing.T, open Opener) {
+	l := open(t, ledger.Options{})
+	accepted := accept(t, l, 0, 6)
+	for i, status := range []lead.Status{lead.StatusEnriched, lead.StatusPartial, lead.StatusPartial, lead.StatusSuppressed} {
+		settle(t, l, settlement(accepted[i].LeadID, status, 1, 0))
+	}
+	if _, err := l.Reopen(t.Context(), []ledger.Ref{{LeadID: accepted[1].LeadID, Generation: 1}}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := l.Counts(t.Context())
+	want := ledger.Counts{Accepted: 6, Open: 2, Live: 3, Settled: map[lead.Status]int64{
+		lead.StatusEnriched: 1, lead.StatusPartial: 2, lead.StatusSuppressed: 1, lead.StatusRejected: 0,
+	}}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
+func measures(t *testing.T, open Opener) {
+	c := newClock()
+	l := open(t, ledger.Options{Now: c.now})
+	begin := c.now()
+	const n = 100
+	accepted := accept(t, l, 0, n)
+	waited := time.Duration(0)
+	for i, a := range accepted { // waits and latencies of 1 to 100 ms, in another order for the latter
+		waited += time.Millisecond
+		now := c.advance(time.Millisecond)
+		s := settlement(a.LeadID, lead.StatusEnriched, 1, 0)
+		s.StartedAt = lead.At(now.Add(-time.Duration((i*37)%n+1) * time.Millisecond))
+		switch {
+		case i < 10: // retried, and the retry helped
+			s.Retries = 2
+		case i < 15: // retried, and the fallback helped
+			s.Retries, s.Fallback = 3, true
+		case i < 18: // retried in vain
+			s.Retries, s.Fallback, s.Status = 3, true, lead.StatusPartial
+		case i < 20: // never started
+			s.StartedAt = lead.Time{}
+		}
+		settle(t, l, s)
+	}
+	for i, to := range []string{"open", "half-open", "closed", "open"} {
+		for _, provider := range []string{"clearbit", "hunter"}[i%2:] {
+			if err := l.RecordTransition(t.Context(), ledger.CircuitEvent{Provider: provider, From: "closed", To: to, Reason: "5 failures", Replica: "a", At: c.now()}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	want := ledger.Measures{
+		Leads: n, Retried: 18, RetriedOK: 10, Fallback: 8, WaitP50: 50 * time.Millisecond, WaitP99: 99 * time.Millisecond,
+		Trips: map[string]int64{"clearbit": 1, "hunter": 2},
+	}
+	for _, since := range []time.Time{{}, begin} {
+		got, err := l.Measures(t.Context(), since)
+		want.LatencyP50, want.LatencyP99 = latencyPercentiles(n)
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("since %v: %v (-want +got):\n%s", since, err, diff)
+		}
+	}
+	// A better outcome that comes much later is no longer wait.
+	c.advance(time.Hour)
+	better := settlement(accepted[15].LeadID, lead.StatusEnriched, 5, 0)
+	settle(t, l, better)
+	got, err := l.Measures(t.Context(), c.now())
+	if err != nil || got.Leads != 1 || got.WaitP99 != 16*time.Millisecond || got.Retried != 0 || got.Fallback != 0 || len(got.Trips) != 0 {
+		t.Errorf("after a better outcome: %+v, %v", got, err)
+	}
+}
+
+// latencyPercentiles computes the percentiles of measures by sorting.
+func latencyPercentiles(n int) (p50, p99 time.Duration) {
+	var all []time.Duration
+	for i := range n {
+		if i < 18 || i >= 20 {
+			all = append(all, time.Duration((i*37)%n+1)*time.Millisecond)
+		}
+	}
+	slices.Sort(all)
+	rank := func(p float64) time.Duration { return all[int(math.Ceil(p*float64(len(all))))-1] }
+	return rank(0.50), rank(0.99)
+}
+
+func measuresNothing(t *testing.T, open Opener) {
+	l := open(t, ledger.Options{})
+	got, err := l.Measures(t.Context(), time.Time{})
+	if diff := cmp.Diff(ledger.Measures{Trips: map[string]int64{}}, got); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
+func keepsPeople(t *testing.T, open Opener) {
+	l, ctx := open(t, ledger.Options{}), t.Context()
+	asOf := time.Date(2025, 6, 1, 0, 0, 0, 0, time.UTC)
+	person := func(email, title string, asOf time.Time) ledger.Person {
+		return ledger.Person{Email: email, Profile: lead.Profile{lead.PersonTitle: title}, AsOf: asOf}
+	}
+	for _, test := range []struct {
+		people            []ledger.Person
+		inserted, updated int
+	}{
+		{[]ledger.Person{person("j.doe@gmail.com", "CTO", asOf), person("bo@acme.example", "CEO", time.Time{})}, 2, 0},
+		{[]ledger.Person{person("JDoe+x@googlemail.com", "old", asOf), person("jdoe@gmail.com", "CIO", asOf), person("al@acme.example", "CFO", asOf)}, 1, 1},
+		{nil, 0, 0},
+	} {
+		inserted, updated, err := l.PutPeople(ctx, test.people)
+		if err != nil || inserted != test.inserted || updated != test.updated {
+			t.Errorf("got %d, %d, %v, want %d, %d", inserted, updated, err, test.inserted, test.updated)
+		}
+	}
+	for email, want := range map[string]string{"J.Doe@GMAIL.com": "CIO", "mailto:bo@acme.example": "CEO", "al@acme.example": "CFO", "no@acme.example": "", "": "", "rubbish": ""} {
+		p, at, ok, err := l.LookupPerson(ctx, email)
+		if err != nil || ok != (want != "") || p[lead.PersonTitle] != want {
+			t.Errorf("%q: got %v, %v, %v, want %q", email, p, ok, err, want)
+		}
+		if known := ok && want != "CEO"; known && !at.Equal(asOf) || !known && !at.IsZero() {
+			t.Errorf("%q is of %v", email, at)
+		}
+	}
+	_, _, err := l.PutPeople(ctx, []ledger.Person{person("new@acme.example", "x", asOf), person("secret name", "x", asOf)})
+	if err == nil || !strings.Contains(err.Error(), "entry 2") || strings.Contains(err.Error(), "secret") {
+		t.Errorf("got %v, want an error that names the entry and not the person", err)
+	}
+	if _, _, ok, err := l.LookupPerson(ctx, "new@acme.example"); ok || err != nil {
+		t.Errorf("a call that failed left an entry (%v)", err)
+	}
+}
+
+func reopens(t *testing.T, open Opener) {
+	l, ctx := open(t, ledger.Options{}), t.Context()
+	accepted := accept(t, l, 0, 3)
+	settled, live := accepted[0].LeadID, accepted[1].LeadID
+	if err := l.Record(ctx, ledger.Attempt{LeadID: settled, Generation: 1, StartedAt: lead.At(time.Now()), Retries: 3, Progress: []byte("p")}); err != nil {
+		t.Fatal(err)
+	}
+	settle(t, l, settlement(settled, lead.StatusPartial, 1, 1))
+	settle(t, l, settlement(accepted[2].LeadID, lead.StatusPartial, 1, 1))
+	refs := []ledger.Ref{{LeadID: settled, Generation: 1}, {LeadID: live, Generation: 1}, {LeadID: accepted[2].LeadID, Generation: 2}, {LeadID: "ld_unknown", Generation: 1}}
+	for _, want := range [][]ledger.Ref{{{LeadID: settled, Generation: 2}}, nil} { // the second time there is nothing left
+		got, err := l.Reopen(ctx, refs)
+		if err != nil || !cmp.Equal(got, want) {
+			t.Errorf("got %v, %v, want %v", got, err, want)
+		}
+	}
+	r := get(t, l, settled)
+	if !r.Live() || r.Generation != 2 || r.Progress != nil || !r.StartedAt.IsZero() || !r.EnqueuedAt.IsZero() || r.Status != lead.StatusPartial {
+		t.Errorf("got %+v", r)
+	}
+	if again := accept(t, l, 0, 1)[0]; !again.Live || again.Generation != 2 || !again.Duplicate {
+		t.Errorf("got %+v", again)
+	}
+}
+
+func answersPing(t *testing.T, open Opener) {
+	l := open(t, ledger.Options{})
+	if err := l.Ping(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := l.Ping(t.Context()); err == nil {
+		t.Error(fmt.Errorf("a closed ledger answers"))
+	}
+}

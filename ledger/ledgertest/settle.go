@@ -1,0 +1,324 @@
+package ledgertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"backstop/lead"
+	"backstop/ledger"
+)
+
+func settles(t *testing.T, open Opener) {
+	c := newClock()
+	l := open(t, ledger.Options{Now: c.now})
+	a := accept(t, l, 0, 1)[0]
+	acceptedAt := lead.At(c.now())
+	startedAt := c.advance(time.Second)
+	settledAt := c.advance(2 * time.Second)
+	s := settlement(a.LeadID, lead.StatusPartial, 2, 1)
+	s.StartedAt, s.Trail = startedAt, []lead.TrailEntry{entry(1, "only", startedAt)}
+	s.Facts.Provenance[lead.PersonName] = lead.Origin{Provider: "hunter", AsOf: startedAt}
+
+	if got, want := settle(t, l, s), (ledger.Settled{Applied: true, Status: lead.StatusPartial, First: true}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	want := lead.Outcome{
+		LeadID: a.LeadID, RequestID: a.RequestID, Source: "crm", SourceID: "r-00000", Status: lead.StatusPartial, Reason: "partial",
+		Profile: s.Facts.Profile, Missing: s.Missing, Provenance: s.Facts.Provenance, Trail: s.Trail,
+		AcceptedAt: acceptedAt, StartedAt: startedAt, SettledAt: settledAt,
+	}
+	if diff := cmp.Diff(want, outcome(t, l, a.LeadID)); diff != "" {
+		t.Errorf("outcome (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]lead.Outcome{want}, outcomes(t, l, ledger.Filter{})); diff != "" {
+		t.Errorf("outcomes (-want +got):\n%s", diff)
+	}
+	if r := get(t, l, a.LeadID); r.Status != lead.StatusPartial || r.SettledAt != settledAt || r.StartedAt != startedAt || r.SettledGeneration != 1 || r.Live() {
+		t.Errorf("lead %+v", r)
+	}
+}
+
+func ordersOutcomes(t *testing.T, open Opener) {
+	type step struct {
+		status         lead.Status
+		known, missing int
+	}
+	for _, test := range []struct {
+		name    string
+		there   step
+		then    step
+		applied bool
+	}{
+		{"enriched replaces partial", step{lead.StatusPartial, 5, 1}, step{lead.StatusEnriched, 4, 0}, true},
+		{"partial does not replace enriched", step{lead.StatusEnriched, 4, 0}, step{lead.StatusPartial, 9, 1}, false},
+		{"suppressed replaces enriched", step{lead.StatusEnriched, 9, 0}, step{lead.StatusSuppressed, 0, 9}, true},
+		{"enriched does not replace suppressed", step{lead.StatusSuppressed, 0, 9}, step{lead.StatusEnriched, 9, 0}, false},
+		{"partial replaces rejected", step{lead.StatusRejected, 0, 4}, step{lead.StatusPartial, 0, 4}, true},
+		{"fewer missing fields are better", step{lead.StatusPartial, 9, 3}, step{lead.StatusPartial, 2, 2}, true},
+		{"more known fields are better", step{lead.StatusPartial, 2, 2}, step{lead.StatusPartial, 3, 2}, true},
+		{"the same again changes nothing", step{lead.StatusPartial, 2, 2}, step{lead.StatusPartial, 2, 2}, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := newClock()
+			l := open(t, ledger.Options{Now: c.now})
+			id := accept(t, l, 0, 1)[0].LeadID
+			first := settlement(id, test.there.status, test.there.known, test.there.missing)
+			first.Trail = []lead.TrailEntry{entry(1, "first", lead.Time{})}
+			settle(t, l, first)
+			before := outcome(t, l, id)
+			c.advance(time.Minute)
+			second := settlement(id, test.then.status, test.then.known, test.then.missing)
+			second.Trail = []lead.TrailEntry{entry(2, "second", lead.Time{})}
+
+			want := ledger.Settled{Applied: test.applied, Status: test.there.status}
+			if test.applied {
+				want.Status = test.then.status
+			}
+			if got := settle(t, l, second); got != want {
+				t.Errorf("got %+v, want %+v", got, want)
+			}
+			after := outcome(t, l, id)
+			if after.Status != want.Status || (after.SettledAt == before.SettledAt) == test.applied {
+				t.Errorf("outcome %s of %v, before %s of %v", after.Status, after.SettledAt, before.Status, before.SettledAt)
+			}
+			if got := details(after.Trail); !cmp.Equal(got, []string{"first", "second"}) {
+				t.Errorf("trail %q, want it extended in any case", got)
+			}
+		})
+	}
+}
+
+// neverFalls compares random sequences of settlements, attempts and replays with
+// a model of a few lines.
+func neverFalls(t *testing.T, open Opener) {
+	l := open(t, ledger.Options{})
+	n := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		n++
+		id := accept(t, l, n, 1)[0].LeadID
+		var (
+			best        lead.Outcome
+			generation  = 1
+			settledUpTo = 0
+			trail       []string
+		)
+		rt.Repeat(map[string]func(*rapid.T){
+			"settle": func(rt *rapid.T) {
+				s := settlement(id, rapid.SampledFrom(lead.Statuses).Draw(rt, "status"), rapid.IntRange(0, 4).Draw(rt, "known"), rapid.IntRange(0, 3).Draw(rt, "missing"))
+				s.Generation = rapid.IntRange(1, generation).Draw(rt, "generation")
+				trail = append(trail, fmt.Sprint(len(trail)))
+				s.Trail = []lead.TrailEntry{entry(1, trail[len(trail)-1], lead.Time{})}
+				o := lead.Outcome{Status: s.Status, Missing: s.Missing, Profile: s.Facts.Profile}
+				want := ledger.Settled{Applied: o.Score() > best.Score() || best.Status == "", First: best.Status == ""}
+				if want.Applied {
+					best = o
+				}
+				want.Status = best.Status
+				settledUpTo = max(settledUpTo, s.Generation)
+				got, err := l.Settle(t.Context(), s)
+				if err != nil || got != want {
+					rt.Fatalf("settle: got %+v, %v, want %+v", got, err, want)
+				}
+			},
+			"record": func(rt *rapid.T) {
+				trail = append(trail, fmt.Sprint(len(trail)))
+				a := ledger.Attempt{LeadID: id, Generation: rapid.IntRange(1, generation).Draw(rt, "generation"), Trail: []lead.TrailEntry{entry(1, trail[len(trail)-1], lead.Time{})}}
+				if err := l.Record(t.Context(), a); err != nil {
+					rt.Fatal(err)
+				}
+			},
+			"reopen": func(rt *rapid.T) {
+				refs, err := l.Reopen(t.Context(), []ledger.Ref{{LeadID: id, Generation: generation}})
+				if err != nil {
+					rt.Fatal(err)
+				}
+				if reopened := len(refs) == 1; reopened != (settledUpTo >= generation) {
+					rt.Fatalf("reopened: %v, with %d of %d settled", reopened, settledUpTo, generation)
+				}
+				generation += len(refs)
+			},
+			"": func(rt *rapid.T) {
+				r, o := get(t, l, id), outcome(t, l, id)
+				if r.Status != best.Status || o.Status != best.Status || r.Generation != generation || r.SettledGeneration != settledUpTo {
+					rt.Fatalf("got %s, generation %d, settled %d; want %s, %d, %d", r.Status, r.Generation, r.SettledGeneration, best.Status, generation, settledUpTo)
+				}
+				if best.Status != "" && o.Score() != best.Score() {
+					rt.Fatalf("score %d, want %d", o.Score(), best.Score())
+				}
+				if got := details(o.Trail); !cmp.Equal(got, trail) {
+					rt.Fatalf("trail %q, want %q", got, trail)
+				}
+			},
+		})
+	})
+}
+
+func concurrentSettlesEndAtTheBest(t *testing.T, open Opener) {
+	l := open(t, ledger.Options{})
+	const leads, callers = 6, 48
+	accepted := accept(t, l, 0, leads)
+	var (
+		wg      sync.WaitGroup
+		mu      sync.Mutex
+		first   = map[string]int{}
+		statusN = len(lead.Statuses)
+	)
+	for i := range callers {
+		for _, a := range accepted {
+			wg.Go(func() {
+				s := settlement(a.LeadID, lead.Statuses[(i*5+2)%statusN], i%7, i%5)
+				s.Trail = []lead.TrailEntry{entry(i, fmt.Sprint(i), lead.Time{})}
+				got, err := l.Settle(t.Context(), s)
+				if err != nil {
+					t.Error(err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				if got.First {
+					first[a.LeadID]++
+				}
+			})
+		}
+	}
+	wg.Wait()
+	best := 0
+	for i := range callers {
+		s := settlement("", lead.Statuses[(i*5+2)%statusN], i%7, i%5)
+		best = max(best, lead.Outcome{Status: s.Status, Missing: s.Missing, Profile: s.Facts.Profile}.Score())
+	}
+	for _, a := range accepted {
+		o := outcome(t, l, a.LeadID)
+		if o.Score() != best || first[a.LeadID] != 1 || len(o.Trail) != callers {
+			t.Errorf("score %d, want %d; %d settlements were the first; %d trail entries, want %d", o.Score(), best, first[a.LeadID], len(o.Trail), callers)
+		}
+	}
+}
+
+func settlesAnyText(t *testing.T, open Opener) {
+	l := open(t, ledger.Options{})
+	id := accept(t, l, 0, 1)[0].LeadID
+	s := settlement(id, lead.StatusPartial, 0, 0)
+	s.Reason = "não há dados 🤷 \x00 '; DROP TABLE leads; --"
+	s.Facts.Merge(lead.Profile{lead.PersonName: "NUL \x00 and 株式会社"}, lead.Origin{Provider: "hunter"})
+	s.Trail = []lead.TrailEntry{entry(1, "bytes \xff\xfe and \x00", lead.Time{})}
+	settle(t, l, s)
+	o := outcome(t, l, id)
+	if o.Reason != "não há dados 🤷  '; DROP TABLE leads; --" || o.Profile[lead.PersonName] != "NUL \x00 and 株式会社" || o.Trail[0].Detail != "bytes \ufffd\ufffd and " {
+		t.Errorf("got %q, %q, %q", o.Reason, o.Profile[lead.PersonName], o.Trail[0].Detail)
+	}
+}
+
+func settlesGenerations(t *testing.T, open Opener) {
+	c := newClock()
+	l := open(t, ledger.Options{Now: c.now})
+	id := accept(t, l, 0, 1)[0].LeadID
+	s := settlement(id, lead.StatusPartial, 1, 1)
+	s.StartedAt = lead.At(c.now())
+	settle(t, l, s)
+	if _, err := l.Reopen(t.Context(), []ledger.Ref{{LeadID: id, Generation: 1}}); err != nil {
+		t.Fatal(err)
+	}
+	settle(t, l, s) // once more, by a task of the generation that is over
+	if r := get(t, l, id); !r.Live() || r.Status != lead.StatusPartial {
+		t.Errorf("an old settlement settled the new generation: %+v", r)
+	}
+	s.Generation, s.StartedAt = 2, c.advance(time.Hour)
+	if got := settle(t, l, s); got.Applied || got.First {
+		t.Errorf("an outcome that is no better was applied: %+v", got)
+	}
+	if r := get(t, l, id); r.Live() {
+		t.Errorf("the lead is live though its generation is settled: %+v", r)
+	}
+	better := settlement(id, lead.StatusEnriched, 1, 0)
+	better.Generation = 2
+	settle(t, l, better)
+	if o := outcome(t, l, id); o.StartedAt != s.StartedAt {
+		t.Errorf("the outcome started at %v, want its own generation's %v", o.StartedAt, s.StartedAt)
+	}
+}
+
+// sparesCompanions writes what the database refuses (a negative number of
+// retries) together with much that it takes.
+func sparesCompanions(t *testing.T, open Opener) {
+	l := open(t, ledger.Options{GroupWait: 20 * time.Millisecond})
+	const n = 40
+	accepted := accept(t, l, 0, n)
+	for round := range 3 {
+		var wg sync.WaitGroup
+		for i, a := range accepted {
+			poisoned := (i+round)%20 == 0
+			wg.Go(func() {
+				attempt := ledger.Attempt{LeadID: a.LeadID, Generation: 1, Retries: round, Trail: []lead.TrailEntry{entry(round, fmt.Sprint(round), lead.Time{})}}
+				if poisoned {
+					attempt.Retries = -1
+				}
+				err := l.Record(t.Context(), attempt)
+				if (err != nil) != poisoned || ledger.IsAway(err) {
+					t.Errorf("round %d, lead %d, poisoned %v: %v", round, i, poisoned, err)
+				}
+			})
+		}
+		wg.Wait()
+	}
+	for i, a := range accepted {
+		var want []string
+		for round := range 3 {
+			if (i+round)%20 != 0 {
+				want = append(want, fmt.Sprint(round))
+			}
+		}
+		if got := details(outcome(t, l, a.LeadID).Trail); !cmp.Equal(got, want) {
+			t.Errorf("lead %d: trail %q, want %q", i, got, want)
+		}
+	}
+	if _, err := l.Settle(t.Context(), settlement(accepted[0].LeadID, "splendid", 1, 1)); err == nil || ledger.IsAway(err) {
+		t.Errorf("an unknown status: %v, want a lasting error", err)
+	}
+}
+
+func leavesWithItsContext(t *testing.T, open Opener) {
+	l := open(t, ledger.Options{})
+	id := accept(t, l, 0, 1)[0].LeadID
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 20 { // whether the writer takes the write before the caller leaves is a matter of luck
+		_, err := l.Settle(ctx, settlement(id, lead.StatusPartial, 1, 1))
+		if err != nil && (!errors.Is(err, context.Canceled) || ledger.IsAway(err)) {
+			t.Fatalf("got %v, want the context's error", err)
+		}
+	}
+	if _, err := l.Get(ctx, id); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want the context's error", err)
+	}
+	settle(t, l, settlement(id, lead.StatusEnriched, 1, 0)) // the ledger goes on
+}
+
+func endsWithClose(t *testing.T, open Opener) {
+	l := open(t, ledger.Options{})
+	accepted := accept(t, l, 0, 30)
+	var wg sync.WaitGroup
+	for _, a := range accepted {
+		wg.Go(func() {
+			_, err := l.Settle(t.Context(), settlement(a.LeadID, lead.StatusPartial, 1, 1))
+			if err != nil && !errors.Is(err, ledger.ErrClosed) {
+				t.Errorf("a write that came before or after the end: %v", err)
+			}
+		})
+	}
+	for range 2 {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	wg.Wait()
+	if err := l.Record(t.Context(), ledger.Attempt{LeadID: accepted[0].LeadID}); !errors.Is(err, ledger.ErrClosed) {
+		t.Errorf("got %v, want ErrClosed", err)
+	}
+}

@@ -1,0 +1,96 @@
+package monitor
+
+import (
+	"strconv"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"backstop/lead"
+	"backstop/resilience"
+	"backstop/tasks"
+)
+
+// Metrics counts what happens in one process. It is the observer of the tasks
+// and a hook of the gate.
+type Metrics struct {
+	Registry *prometheus.Registry
+
+	calls, retries, transitions, settled, rescued *prometheus.CounterVec
+	panics                                        *prometheus.CounterVec
+	snoozes, retriedLeads                         prometheus.Counter
+	callSeconds                                   *prometheus.HistogramVec
+	leadSeconds, acceptedSeconds                  prometheus.Histogram
+}
+
+var _ tasks.Observer = (*Metrics)(nil)
+
+// NewMetrics registers all metrics, the Go runtime's and the process's included.
+func NewMetrics() *Metrics {
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "backstop", Name: name, Help: help}, labels)
+	}
+	histogram := func(name, help string, buckets []float64) prometheus.HistogramOpts {
+		return prometheus.HistogramOpts{Namespace: "backstop", Name: name, Help: help, Buckets: buckets}
+	}
+	m := &Metrics{
+		Registry:    prometheus.NewRegistry(),
+		calls:       counter("provider_answers_total", "Calls to providers and refusals by the gate, by the class of the answer.", "provider", "class"),
+		retries:     counter("retries_total", "Retries scheduled after a transient failure, by the provider that failed.", "provider"),
+		transitions: counter("circuit_transitions_total", "Changes of circuits; own is true for those that this replica made.", "provider", "to", "own"),
+		settled:     counter("settled_leads_total", "Outcomes written, by status and by the way to them.", "status", "path"),
+		rescued:     counter("rescued_leads_total", "Leads that the reconciler put back, by queue.", "queue"),
+		panics:      counter("provider_panics_total", "Panics of a provider's client.", "provider"),
+		snoozes: prometheus.NewCounter(prometheus.CounterOpts{Namespace: "backstop", Name: "snoozes_total",
+			Help: "Leads put back without a failure: no free slot, a pause, a pending answer."}),
+		retriedLeads: prometheus.NewCounter(prometheus.CounterOpts{Namespace: "backstop", Name: "retried_leads_total",
+			Help: "Settled leads for which at least one retry was made."}),
+		callSeconds: prometheus.NewHistogramVec(histogram("provider_call_duration_seconds", "Duration of calls to providers.",
+			[]float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}), []string{"provider"}),
+		leadSeconds: prometheus.NewHistogram(histogram("lead_duration_seconds", "From a worker taking a lead to its outcome.",
+			[]float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 7.5, 10, 15, 30, 60, 120})),
+		acceptedSeconds: prometheus.NewHistogram(histogram("lead_accepted_duration_seconds", "From the acceptance of a lead to its outcome.",
+			[]float64{.1, .5, 1, 5, 10, 30, 60, 300, 900, 3600, 4 * 3600, 24 * 3600})),
+	}
+	m.Registry.MustRegister(
+		m.calls, m.retries, m.transitions, m.settled, m.rescued, m.panics, m.snoozes, m.retriedLeads,
+		m.callSeconds, m.leadSeconds, m.acceptedSeconds,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
+	return m
+}
+
+// Trail counts a call, a skip or a fallback.
+func (m *Metrics) Trail(e lead.TrailEntry) {
+	m.calls.WithLabelValues(e.Provider, string(e.Class)).Inc()
+	if e.Class != lead.ClassSkip && e.Class != lead.ClassFallback {
+		m.callSeconds.WithLabelValues(e.Provider).Observe(float64(e.Millis) / 1000)
+	}
+}
+
+// Retry counts a scheduled retry.
+func (m *Metrics) Retry(provider string) { m.retries.WithLabelValues(provider).Inc() }
+
+// Snooze counts a lead that was put back without a failure.
+func (m *Metrics) Snooze() { m.snoozes.Inc() }
+
+// Settled counts an outcome.
+func (m *Metrics) Settled(s tasks.Settlement) {
+	m.settled.WithLabelValues(string(s.Status), string(s.Path)).Inc()
+	if s.Retried {
+		m.retriedLeads.Inc()
+	}
+	m.leadSeconds.Observe(s.SinceStart.Seconds())
+	m.acceptedSeconds.Observe(s.SinceAccept.Seconds())
+}
+
+// Rescued counts leads that the reconciler put back.
+func (m *Metrics) Rescued(n int, queue string) { m.rescued.WithLabelValues(queue).Add(float64(n)) }
+
+// Panicked counts a panic of a provider's client.
+func (m *Metrics) Panicked(provider string) { m.panics.WithLabelValues(provider).Inc() }
+
+// Transition counts a change of a circuit.
+func (m *Metrics) Transition(t resilience.Transition) {
+	m.transitions.WithLabelValues(t.Provider, t.To.String(), strconv.FormatBool(t.Own)).Inc()
+}

@@ -1,0 +1,194 @@
+package providers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"backstop/lead"
+)
+
+// Options are what every provider that is asked over HTTP needs.
+type Options struct {
+	// BaseURL is scheme and host, and a prefix if there is one; the API's own
+	// paths are appended to it. Empty: the vendor's.
+	BaseURL string
+	// APIKey is sent in a header, never in the URL. With an empty one requests
+	// carry no key at all, for use behind a proxy that adds it.
+	APIKey string
+	// Want are the fields that make a profile full. An answer that leaves none of
+	// them open is ok, one that leaves some is partial.
+	Want []lead.Field
+	// HTTP is the client to use; nil: [DefaultClient]. Its Timeout, Jar and
+	// CheckRedirect are not used: the context is the only deadline, no state is
+	// kept between calls, and redirects are not followed.
+	HTTP *http.Client
+	// MaxBody is the most bytes of an answer that are read, after decompression.
+	// 0: 1 MiB.
+	MaxBody int64
+	// Now is the clock against which dates in headers are read; nil: time.Now.
+	Now func() time.Time
+}
+
+// The bounds of one call.
+const (
+	defaultMaxBody = 1 << 20
+	maxHeader      = 64 << 10
+	userAgent      = "backstop/1"
+)
+
+// DefaultClient is the HTTP client that all providers of a process share, so
+// that connections are reused and there are never more than 256 to one host.
+//
+// Its own time-outs are no deadlines for a call, which the context has alone:
+// the transport goes on dialling after the call that asked for it has left, and
+// they are what ends that.
+var DefaultClient = sync.OnceValue(func() *http.Client {
+	return &http.Client{Transport: &http.Transport{
+		Proxy:                  http.ProxyFromEnvironment,
+		DialContext:            (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 15 * time.Second}).DialContext,
+		TLSHandshakeTimeout:    30 * time.Second,
+		ForceAttemptHTTP2:      true,
+		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 5 * time.Second},
+		MaxResponseHeaderBytes: maxHeader,
+		MaxConnsPerHost:        256,
+		MaxIdleConnsPerHost:    64,
+		IdleConnTimeout:        30 * time.Second,
+	}}
+})
+
+// A vendor is the hardened path that every request of an HTTP provider takes.
+type vendor struct {
+	Options
+	base   string // without a slash at the end
+	wrong  string // why no request can be made; "" if it can
+	client *http.Client
+}
+
+// newVendor fills the options' defaults.
+func newVendor(o Options, baseURL string) vendor {
+	if o.BaseURL == "" {
+		o.BaseURL = baseURL
+	}
+	if o.MaxBody <= 0 {
+		o.MaxBody = defaultMaxBody
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.HTTP == nil {
+		o.HTTP = DefaultClient()
+	}
+	o.APIKey = strings.TrimSpace(o.APIKey) // files that hold a key end in a newline
+	v := vendor{Options: o, client: &http.Client{
+		Transport:     o.HTTP.Transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+	if err := checkOptions(o); err != nil {
+		v.wrong = err.Error()
+	}
+	v.base = strings.TrimRight(o.BaseURL, "/")
+	return v
+}
+
+// checkOptions reports what makes requests impossible. The error quotes neither
+// the URL, which may hold a password, nor the key.
+func checkOptions(o Options) error {
+	u, err := url.Parse(o.BaseURL)
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+		return errors.New("base_url is not an http or https address")
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		return errors.New("base_url must have no user, query or fragment")
+	case strings.ContainsFunc(o.APIKey, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return errors.New("the API key has characters that no header can carry")
+	}
+	return nil
+}
+
+// A reply is an answer as it came over the network.
+type reply struct {
+	status int
+	header http.Header
+	body   []byte
+	bad    string // why the body is not whole; "" when it is
+}
+
+// unsent is a request body without a byte. The transport sends a request again
+// by itself when a reused connection breaks, but only one without a body. With
+// this one a call is one request, and what goes out is the same.
+type unsent struct{}
+
+func (unsent) Read([]byte) (int, error) { return 0, io.EOF }
+
+// get makes one GET request and reads the whole answer. It returns an Answer
+// instead when nothing came that has a status. sign puts the key into the header.
+func (v *vendor) get(ctx context.Context, path string, query url.Values, sign func(http.Header)) (reply, *Answer) {
+	if v.wrong != "" {
+		return reply{}, &Answer{Class: lead.ClassOurBug, Detail: v.wrong}
+	}
+	var at progress
+	req, err := http.NewRequestWithContext(at.traced(ctx), http.MethodGet, v.base+path+"?"+query.Encode(), unsent{})
+	if err != nil {
+		return reply{}, &Answer{Class: lead.ClassOurBug, Detail: "the request cannot be formed"}
+	}
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("User-Agent", userAgent)
+	if v.APIKey != "" {
+		sign(req.Header)
+	}
+	res, err := v.client.Do(req)
+	if err != nil {
+		return reply{}, unanswered(ctx, err, at.stage())
+	}
+	defer func() { _ = res.Body.Close() }() // all that is wanted of it has been read
+	r := reply{status: res.StatusCode, header: res.Header}
+	if res.ContentLength > v.MaxBody {
+		r.bad = tooLong(v.MaxBody)
+		return r, nil
+	}
+	r.body, err = io.ReadAll(io.LimitReader(res.Body, v.MaxBody+1))
+	switch {
+	case err != nil && ctx.Err() == context.Canceled:
+		return reply{}, unanswered(ctx, err, stageReading)
+	case err != nil:
+		r.bad = describe(err, stageReading)
+	case int64(len(r.body)) > v.MaxBody:
+		r.bad = tooLong(v.MaxBody)
+	}
+	return r, nil
+}
+
+func tooLong(limit int64) string { return fmt.Sprintf("body over %d bytes", limit) }
+
+// unanswered is the Answer to a call to which no status came. A call that its
+// caller gave up has no class: it says nothing about the provider.
+func unanswered(ctx context.Context, err error, at stage) *Answer {
+	if ctx.Err() == context.Canceled {
+		return &Answer{Detail: "cancelled"}
+	}
+	if ctx.Err() == context.DeadlineExceeded {
+		err = context.DeadlineExceeded // what else broke, broke because of it
+	}
+	return &Answer{Class: lead.ClassTransient, Detail: describe(err, at)}
+}
+
+// progress is how far a request has come.
+type progress struct{ at atomic.Int32 }
+
+func (p *progress) stage() stage { return stage(p.at.Load()) }
+
+func (p *progress) traced(ctx context.Context) context.Context {
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(httptrace.GotConnInfo) { p.at.Store(int32(stageWaiting)) },
+	})
+}

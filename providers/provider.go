@@ -1,0 +1,49 @@
+package providers
+
+import (
+	"context"
+	"time"
+
+	"backstop/lead"
+)
+
+// A Provider is one source of data about people and companies.
+//
+// Implementations are safe for concurrent use. They do not retry, do not wait
+// and keep no state of their own: that is the work of the packages resilience
+// and breakerstore.
+type Provider interface {
+	// Name is the provider's name in configuration, trails, logs and metrics.
+	Name() string
+
+	// Plan lists the calls that could fill the missing fields for this lead, in
+	// the order in which to make them. With nothing to call, why says so in a few
+	// words that hold no personal data ("has no email address").
+	Plan(l lead.Lead, missing []lead.Field) (calls []Call, why string)
+}
+
+// A Call is one request to a provider: one use of its rate limit.
+type Call struct {
+	// Endpoint tells the calls of one provider apart: "combined/find".
+	Endpoint string
+	// Do makes the call. It obeys ctx's deadline, which is the only one, and
+	// always returns a classified answer: a failure is an Answer too.
+	Do func(ctx context.Context) Answer
+}
+
+// An Answer is what a provider said, or what became of the attempt to ask it.
+type Answer struct {
+	Class  lead.Class // "" when the caller gave the call up: that says nothing
+	Status int        // the HTTP status, 0 when there was no answer
+	Detail string     // a few words for people; never personal data, never a key
+
+	Profile lead.Profile // with Class ok or partial
+	AsOf    time.Time    // when the data was true, zero if the provider does not say
+
+	// Wait is the least time to wait before the provider is asked again, as it
+	// asked for: for rate_limited, pending, and transient where the server gave a
+	// Retry-After. It is capped at 15 minutes. 0 means that it did not say.
+	Wait time.Duration
+	// Until is when a used-up quota is renewed; zero means that it did not say.
+	Until time.Time
+}

@@ -1,0 +1,79 @@
+package providers
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"backstop/lead"
+)
+
+const (
+	second = time.Second
+	minute = time.Minute
+)
+
+// A Limit is a rate limit that a vendor states: at most Rate calls in any window
+// of the length Per.
+type Limit struct {
+	Rate int
+	Per  time.Duration
+}
+
+// Facts are what is known of a provider without being configured.
+type Facts struct {
+	BaseURL string  // the vendor's own
+	KeyEnv  string  // the environment variable that usually holds the key
+	Limits  []Limit // the vendor's, for one key
+}
+
+// known has every provider that can be named in a configuration.
+var known = map[string]struct {
+	make  func(Options) Provider
+	facts Facts
+}{
+	"clearbit": {NewClearbit, clearbitFacts},
+	"hunter":   {NewHunter, hunterFacts},
+}
+
+// Names lists the known HTTP providers, sorted.
+func Names() []string {
+	names := make([]string, 0, len(known))
+	for name := range known {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// New makes the provider of that name. It fails for a name that is not known and
+// for options with which no request could be made.
+func New(name string, o Options) (Provider, error) {
+	k, ok := known[name]
+	if !ok {
+		return nil, fmt.Errorf("unknown provider %q: use one of %s", name, strings.Join(Names(), ", "))
+	}
+	if err := checkOptions(newVendor(o, k.facts.BaseURL).Options); err != nil {
+		return nil, fmt.Errorf("provider %s: %w", name, err)
+	}
+	return k.make(o), nil
+}
+
+// FactsOf is what is known of the provider of that name.
+func FactsOf(name string) (Facts, bool) {
+	k, ok := known[name]
+	k.facts.Limits = slices.Clone(k.facts.Limits)
+	return k.facts, ok
+}
+
+// Why a provider has no call to make.
+const (
+	noEmail      = "has no email address"
+	nothingToAdd = "nothing is missing that it could tell"
+)
+
+// missesMoreThan reports whether a field other than f is missing.
+func missesMoreThan(missing []lead.Field, f lead.Field) bool {
+	return slices.ContainsFunc(missing, func(m lead.Field) bool { return m != f })
+}

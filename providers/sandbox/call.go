@@ -1,0 +1,266 @@
+package sandbox
+
+import (
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"backstop/lead"
+)
+
+// A vendor is the part of an API that differs from one to the other.
+type vendor interface {
+	name() string
+	// endpoints are the paths that there are, without the version.
+	endpoints() []string
+	// keyOf is the key in a request, as this vendor takes it.
+	keyOf(r *http.Request) string
+	// tooFast is the status of a call beyond the limit.
+	tooFast() int
+	// headers are what is in the header of every answer.
+	headers(s Script, l Limit, a arrival) http.Header
+	// says is the vendor's usual answer with a status.
+	says(status int, c call) response
+	// answer is the right answer to a call with an address in it.
+	answer(s Script, c call) response
+}
+
+// A call is one request as the sandbox understood it.
+type call struct {
+	provider string
+	endpoint string // "" if there is no such path
+	email    string // "" if the request has none
+	nth      int    // among the calls to this provider about this person, from 1
+}
+
+// A response is what is to be sent.
+type response struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// serve answers the calls to one provider: first its rate limit, then the
+// script's faults, then the key, then what was asked.
+func (s *Server) serve(v vendor) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		script, at, book := s.current(v.name())
+		c := read(v, r)
+		a := book.arrive(c.email, c.endpoint)
+		c.nth = a.nth
+		e := &exchange{server: s, w: w, r: r}
+		defer func() { book.leave(e.status, e.dropped, e.badKey) }()
+
+		fault, hit := script.fault(c, at)
+		limit := script.Limits[v.name()]
+		over := a.over && limit.Enforce != EnforceNone
+		switch {
+		case over && limit.Enforce == EnforceDrop:
+			e.drop()
+		case over:
+			e.send(join(v.says(v.tooFast(), c), v.headers(script, limit, a)))
+		case hit:
+			e.harm(fault, v, c, func() response { return e.right(v, script, c, a) })
+		default:
+			e.sleep(script.latency(c.provider, c.email, c.nth))
+			e.send(e.right(v, script, c, a))
+		}
+	}
+}
+
+// read understands a request.
+func read(v vendor, r *http.Request) call {
+	c := call{provider: v.name(), email: strings.ToLower(r.URL.Query().Get("email"))}
+	for _, e := range v.endpoints() {
+		if r.Method == http.MethodGet && r.URL.Path == "/"+v.name()+"/v2/"+e {
+			c.endpoint = e
+		}
+	}
+	return c
+}
+
+// right is what the API answers when nothing is wrong with it.
+func (e *exchange) right(v vendor, s Script, c call, a arrival) response {
+	given, wanted := v.keyOf(e.r), s.Keys[v.name()]
+	var res response
+	switch email, err := lead.NormalizeEmail(c.email); {
+	case given == "" || wanted != "" && given != wanted:
+		e.badKey = true
+		res = v.says(http.StatusUnauthorized, c)
+	case c.endpoint == "":
+		res = v.says(http.StatusNotFound, c)
+	case c.email == "":
+		res = v.says(http.StatusBadRequest, c)
+	case err != nil || email == "":
+		res = v.says(http.StatusUnprocessableEntity, c)
+	default:
+		res = v.answer(s, c)
+	}
+	return join(res, v.headers(s, s.Limits[v.name()], a))
+}
+
+// join adds to a response's header.
+func join(r response, h http.Header) response {
+	if r.header == nil {
+		r.header = http.Header{"Content-Type": {"application/json; charset=utf-8"}}
+	}
+	for k, v := range h {
+		r.header[k] = v
+	}
+	return r
+}
+
+// An exchange is one call while it is being answered, and what is written into
+// the books at its end.
+type exchange struct {
+	server  *Server
+	w       http.ResponseWriter
+	r       *http.Request
+	status  int
+	dropped bool
+	badKey  bool
+}
+
+// send writes the whole response.
+func (e *exchange) send(r response) {
+	if r.status == http.StatusNoContent || r.status == http.StatusNotModified {
+		r.body = nil // HTTP allows none
+	}
+	e.begin(r)
+	if len(r.body) > 0 {
+		if _, err := e.w.Write(r.body); err != nil {
+			panic(http.ErrAbortHandler) // the client left
+		}
+	}
+	e.status = r.status
+}
+
+// begin writes the header, which announces the whole body.
+func (e *exchange) begin(r response) {
+	for k, v := range r.header {
+		e.w.Header()[k] = v
+	}
+	if len(r.body) > 0 {
+		e.w.Header().Set("Content-Length", strconv.Itoa(len(r.body)))
+	}
+	e.w.WriteHeader(r.status)
+}
+
+// harm is what a fault does to the call. right makes the answer without it.
+func (e *exchange) harm(f Fault, v vendor, c call, right func() response) {
+	e.sleep(f.Delay)
+	switch f.kind() {
+	case KindStatus:
+		if f.Body == nil && (f.Status == http.StatusOK || f.Status == http.StatusCreated) {
+			e.send(scripted(f, right()))
+			return
+		}
+		e.send(scripted(f, v.says(f.Status, c)))
+	case KindHTML:
+		e.send(scripted(f, response{status: http.StatusBadGateway, body: []byte(errorPage),
+			header: http.Header{"Content-Type": {"text/html"}}}))
+	case KindHang:
+		e.hold()
+	case KindDrop:
+		e.drop()
+	case KindClose:
+		panic(http.ErrAbortHandler)
+	case KindReset:
+		e.reset()
+	case KindTruncate:
+		e.half(right())
+		panic(http.ErrAbortHandler)
+	case KindStall:
+		e.half(right())
+		e.hold()
+	case KindAppend:
+		r := right()
+		r.body = append(r.body, errorPage...)
+		e.send(r)
+	case KindSlow:
+		e.send(right())
+	}
+}
+
+const errorPage = "<html><head><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>\n"
+
+// scripted is a response with what the fault says of it.
+func scripted(f Fault, r response) response {
+	if f.Status != 0 {
+		r.status = f.Status
+	}
+	if f.Body != nil {
+		r.body = []byte(*f.Body)
+	}
+	r = join(r, nil)
+	if f.Wait > 0 {
+		r.header.Set("Retry-After", strconv.Itoa(int(math.Ceil(f.Wait.Seconds()))))
+	}
+	for k, v := range f.Headers {
+		r.header.Set(k, v)
+	}
+	return r
+}
+
+// half sends the header and half of the body.
+func (e *exchange) half(r response) {
+	e.begin(r)
+	_, err := e.w.Write(r.body[:len(r.body)/2])
+	if err == nil {
+		err = http.NewResponseController(e.w).Flush()
+	}
+	if err != nil {
+		panic(http.ErrAbortHandler) // the client left
+	}
+}
+
+// sleep waits, or ends the call when the client or the server goes.
+func (e *exchange) sleep(d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-e.gone():
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// drop swallows the call.
+func (e *exchange) drop() {
+	e.dropped = true
+	e.hold()
+}
+
+// hold keeps the connection without another word until the client or the server goes.
+func (e *exchange) hold() {
+	<-e.gone()
+	panic(http.ErrAbortHandler)
+}
+
+// gone is closed when the client or the server goes. The server sees that a
+// client goes only after it has read the request to its end.
+func (e *exchange) gone() <-chan struct{} {
+	if _, err := io.Copy(io.Discard, io.LimitReader(e.r.Body, 1<<16)); err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	return e.r.Context().Done()
+}
+
+// reset ends the connection with a TCP reset instead of a proper close.
+func (e *exchange) reset() {
+	conn, _, err := http.NewResponseController(e.w).Hijack()
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0) // without it the end is a plain close, the next best thing
+	}
+	_ = conn.Close() // fails only when the client has gone already
+}

@@ -1,0 +1,11 @@
+// Package resilience decides what an answer's class means: whether to retry and
+// when, whether to go on to the next provider, and when to give up.
+//
+// [Chain.Walk] takes one lead along the providers. Every call passes a [Gate],
+// which knows the circuits and the rate limits; [LocalGate] is the gate of one
+// process alone, for when no shared one can be reached.
+//
+// Nothing here sleeps through a backoff: a walk ends with what is to happen next
+// ([Verdict]) and the caller's queue brings the lead back when it is due. What a
+// lead must remember between walks is in [Progress].
+package resilience

@@ -1,0 +1,312 @@
+package resilience
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sony/gobreaker/v2"
+)
+
+// LocalOptions are the options of a [LocalGate]. The zero value is usable.
+type LocalOptions struct {
+	// Now is the clock of limits and pauses; time.Now by default. Timers and
+	// gobreaker's cooldown always follow the runtime's clock.
+	Now func() time.Time
+	// Hook is told every change of a circuit's state, in order and outside any
+	// lock; it may call the gate.
+	Hook func(Transition)
+	// Share is the number of replicas that share the limits: each takes its part.
+	// Default 1.
+	Share int
+}
+
+// A LocalGate is the [Gate] of one process alone. Its circuits are gobreaker's;
+// its limits are never exceeded in any sliding window.
+type LocalGate struct {
+	now   func() time.Time
+	hooks transitions
+
+	mu        sync.Mutex // guards what follows; never held together with a provider's
+	share     int
+	providers map[string]*localProvider
+}
+
+// NewLocalGate returns a gate for the configured providers. One that is not
+// configured gets the defaults and no limits when it is first asked for.
+func NewLocalGate(configs []GateConfig, o LocalOptions) *LocalGate {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	g := &LocalGate{
+		now:       o.Now,
+		hooks:     transitions{hook: o.Hook},
+		share:     max(o.Share, 1),
+		providers: make(map[string]*localProvider, len(configs)),
+	}
+	for _, c := range configs {
+		g.providers[c.Provider] = newLocalProvider(c.WithDefaults(), g.share, o.Now)
+	}
+	return g
+}
+
+// SetShare says how many replicas share the limits from now on.
+func (g *LocalGate) SetShare(n int) {
+	g.mu.Lock()
+	g.share = max(n, 1)
+	n = g.share
+	all := g.all()
+	g.mu.Unlock()
+	for _, p := range all {
+		p.mu.Lock()
+		p.slots.divide(n)
+		p.mu.Unlock()
+	}
+}
+
+// Enter implements [Gate].
+func (g *LocalGate) Enter(ctx context.Context, provider string) (Pass, error) {
+	p := g.provider(provider)
+	deadline := g.now().Add(p.cfg.Patience)
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		slot, err := g.book(p, deadline)
+		if err != nil {
+			return nil, err
+		}
+		if err := sleep(ctx, slot.Sub(g.now())); err != nil {
+			p.mu.Lock()
+			p.slots.giveBack(slot)
+			p.mu.Unlock()
+			return nil, err
+		}
+		// The world may have changed while the slot was awaited.
+		pass, err := g.admit(p)
+		if pass != nil || err != nil {
+			return pass, err
+		}
+	}
+}
+
+// book reserves the next slot, unless the circuit refuses or it is too far away.
+func (g *LocalGate) book(p *localProvider, deadline time.Time) (time.Time, error) {
+	defer g.hooks.deliver(p)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.book(g.now(), deadline)
+}
+
+// admit lets a call go whose slot has come. With neither a pass nor an error, a
+// pause began meanwhile and the caller needs another slot.
+func (g *LocalGate) admit(p *localProvider) (Pass, error) {
+	defer g.hooks.deliver(p)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := g.now()
+	if p.pausedUntil.After(now) {
+		return nil, nil
+	}
+	done, probe, err := p.admit(now)
+	if err != nil {
+		return nil, err
+	}
+	pass := &localPass{gate: g, p: p, done: done, probe: probe}
+	if probe {
+		p.circuit.lend(pass, now)
+	}
+	return pass, nil
+}
+
+// Circuits implements [Gate].
+func (g *LocalGate) Circuits(context.Context) ([]Circuit, error) {
+	g.mu.Lock()
+	all := g.all()
+	g.mu.Unlock()
+	out := make([]Circuit, 0, len(all))
+	for _, p := range all {
+		out = append(out, g.report(p))
+	}
+	slices.SortFunc(out, func(a, b Circuit) int { return strings.Compare(a.Provider, b.Provider) })
+	return out, nil
+}
+
+func (g *LocalGate) report(p *localProvider) Circuit {
+	defer g.hooks.deliver(p)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.report(g.now())
+}
+
+// Open implements [Gate].
+func (g *LocalGate) Open(_ context.Context, provider string) error {
+	p := g.provider(provider)
+	defer g.hooks.deliver(p)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.circuit.open(0, "by hand")
+	p.circuit.manual = true
+	return nil
+}
+
+// Close implements [Gate].
+func (g *LocalGate) Close(_ context.Context, provider string) error {
+	p := g.provider(provider)
+	defer g.hooks.deliver(p)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.circuit.close("by hand")
+	p.pausedUntil, p.parkedUntil, p.parkedFor = time.Time{}, time.Time{}, ""
+	p.slots.restore()
+	return nil
+}
+
+// Adopt takes over what another gate knew of a provider: an open circuit, a pause
+// and a parking. It makes no transitions.
+func (g *LocalGate) Adopt(c Circuit) {
+	p := g.provider(c.Provider)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := g.now()
+	p.pausedUntil = c.PausedUntil
+	p.parkedUntil, p.parkedFor = c.ParkedUntil, c.ParkedFor
+	if c.State == gobreaker.StateClosed.String() {
+		p.circuit.close("")
+	} else {
+		p.circuit.open(c.RetryAt.Sub(now), "")
+	}
+	p.circuit.manual = c.Manual
+	p.circuit.trips = c.Trips
+	p.circuit.changes = nil
+}
+
+// Observe obeys what a provider said in r about pauses, rates and quotas, and
+// counts it neither as success nor as failure.
+func (g *LocalGate) Observe(provider string, r Result) {
+	p := g.provider(provider)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.obey(r, g.now())
+}
+
+// Spend records a call at t that passed another gate, so that it counts against
+// the limits here.
+func (g *LocalGate) Spend(provider string, t time.Time) {
+	p := g.provider(provider)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.slots.take(t)
+}
+
+// Spent is the number of calls in the longest of the provider's windows.
+func (g *LocalGate) Spent(provider string) int {
+	p := g.provider(provider)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.slots.spent(g.now())
+}
+
+func (g *LocalGate) provider(name string) *localProvider {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	p, ok := g.providers[name]
+	if !ok {
+		p = newLocalProvider(GateConfig{Provider: name}.WithDefaults(), g.share, g.now)
+		g.providers[name] = p
+	}
+	return p
+}
+
+// all lists the providers; the caller holds the lock.
+func (g *LocalGate) all() []*localProvider {
+	out := make([]*localProvider, 0, len(g.providers))
+	for _, p := range g.providers {
+		out = append(out, p)
+	}
+	return out
+}
+
+// sleep waits for d or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
+
+// A localPass is a call that a LocalGate let pass.
+type localPass struct {
+	gate  *LocalGate
+	p     *localProvider
+	done  func(error)
+	probe bool
+	ended bool // guarded by p.mu
+}
+
+func (l *localPass) Probe() bool { return l.probe }
+
+func (l *localPass) Done(r Result) {
+	defer l.gate.hooks.deliver(l.p)
+	l.p.mu.Lock()
+	defer l.p.mu.Unlock()
+	if l.ended {
+		return
+	}
+	l.p.obey(r, l.gate.now())
+	l.end(verdict(r))
+}
+
+// end gives the call's result to the circuit, once; the caller holds the lock.
+func (l *localPass) end(err error) {
+	l.ended = true
+	l.done(err)
+	l.p.circuit.settle(l)
+}
+
+// transitions hands changes to a hook: in order, one at a time, outside any lock.
+type transitions struct {
+	hook func(Transition)
+
+	mu       sync.Mutex
+	queue    []Transition
+	draining bool
+}
+
+// deliver hands over what p has gathered. Whoever finds the hook at work leaves
+// its changes to that goroutine, so a hook may call the gate.
+func (t *transitions) deliver(p *localProvider) {
+	p.mu.Lock()
+	changes := p.circuit.changes
+	p.circuit.changes = nil
+	if t.hook == nil || len(changes) == 0 {
+		p.mu.Unlock()
+		return
+	}
+	t.mu.Lock()
+	p.mu.Unlock()
+	t.queue = append(t.queue, changes...)
+	if t.draining {
+		t.mu.Unlock()
+		return
+	}
+	t.draining = true
+	for len(t.queue) > 0 {
+		next := t.queue[0]
+		t.queue = t.queue[1:]
+		t.mu.Unlock()
+		t.hook(next)
+		t.mu.Lock()
+	}
+	t.draining = false
+	t.mu.Unlock()
+}

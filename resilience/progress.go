@@ -1,0 +1,89 @@
+package resilience
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"backstop/lead"
+)
+
+// Progress is what a lead remembers between walks. It is stored in the ledger
+// after each walk that changed it, never before a call: a crash during a call
+// therefore uses up no retry.
+type Progress struct {
+	Generation int        `json:"generation"`          // the run of the lead that this belongs to
+	StartedAt  lead.Time  `json:"started_at"`          // when a worker first took the lead
+	Attempt    int        `json:"attempt,omitempty"`   // walks that made or skipped a call
+	Retries    int        `json:"retries,omitempty"`   // retries used up: those whose call was made
+	RetryOf    string     `json:"retry_of,omitempty"`  // the provider that the lead is put back for
+	FailedAt   lead.Time  `json:"failed_at,omitempty"` // when the first failed call began: the budget runs from here
+	Armed      bool       `json:"armed,omitempty"`     // the fallback is scheduled
+	Due        lead.Time  `json:"due,omitempty"`       // no walk before
+	Ended      Kind       `json:"ended,omitempty"`     // how the chain ended, once it did
+	Facts      lead.Facts `json:"facts"`
+
+	Asked map[string]*Asked `json:"asked,omitempty"` // by provider
+}
+
+// Asked is what is known of one provider for one lead.
+type Asked struct {
+	Answered     []string   `json:"answered,omitempty"`      // endpoints that gave a final answer
+	Over         lead.Class `json:"over,omitempty"`          // not asked again; the class that decided it
+	Failed       bool       `json:"failed,omitempty"`        // its last call failed: the next one is a retry
+	PendingSince lead.Time  `json:"pending_since,omitempty"` // the first "still being looked up"
+	Pendings     int        `json:"pendings,omitempty"`
+	RateLimited  int        `json:"rate_limited,omitempty"` // times it said "too fast" to this lead
+}
+
+// NewProgress is the progress of a lead that nobody has worked on yet.
+func NewProgress(l lead.Lead, generation int, now time.Time) *Progress {
+	p := &Progress{Generation: generation, StartedAt: lead.At(now)}
+	p.Facts.Merge(l.Profile(), lead.Origin{Provider: lead.OriginSource})
+	return p
+}
+
+// LoadProgress decodes a stored progress. One of an earlier generation, or none,
+// gives a new one.
+func LoadProgress(b []byte, l lead.Lead, generation int, now time.Time) (*Progress, error) {
+	if len(b) == 0 {
+		return NewProgress(l, generation, now), nil
+	}
+	var p Progress
+	if err := json.Unmarshal(b, &p); err != nil {
+		return nil, fmt.Errorf("decode progress: %w", err)
+	}
+	if p.Generation != generation {
+		return NewProgress(l, generation, now), nil
+	}
+	return &p, nil
+}
+
+// Encode is the inverse of [LoadProgress].
+func (p *Progress) Encode() ([]byte, error) {
+	b, err := json.Marshal(p)
+	if err != nil {
+		return nil, fmt.Errorf("encode progress: %w", err)
+	}
+	return b, nil
+}
+
+// Deadline is the end of the budget, and false while the budget does not run
+// because no call has failed.
+func (p *Progress) Deadline(r Retry) (time.Time, bool) {
+	if p.FailedAt.IsZero() {
+		return time.Time{}, false
+	}
+	return p.FailedAt.Add(r.Budget), true
+}
+
+// asked gives the provider's entry, made when there is none.
+func (p *Progress) asked(provider string) *Asked {
+	if p.Asked == nil {
+		p.Asked = map[string]*Asked{}
+	}
+	if p.Asked[provider] == nil {
+		p.Asked[provider] = &Asked{}
+	}
+	return p.Asked[provider]
+}

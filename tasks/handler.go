@@ -1,0 +1,190 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hibiken/asynq"
+	"github.com/rs/zerolog"
+
+	"backstop/lead"
+	"backstop/ledger"
+	"backstop/resilience"
+)
+
+// Deps are what the handlers work with.
+type Deps struct {
+	Ledger   *ledger.Ledger
+	Queue    *Queue
+	Chain    *resilience.Chain // asked by lead:enrich
+	Fallback *resilience.Chain // asked by lead:fallback
+	Log      zerolog.Logger
+	Observer Observer         // nil: nobody
+	Now      func() time.Time // nil: time.Now
+}
+
+// writeTimeout bounds how long a handler holds a lead whose ledger is away before
+// it puts the task back. asynq keeps the lease alive meanwhile.
+const writeTimeout = 20 * time.Second
+
+// handlers run the two kinds of task.
+type handlers struct{ Deps }
+
+func newHandlers(d Deps) *handlers {
+	if d.Observer == nil {
+		d.Observer = nobody{}
+	}
+	if d.Now == nil {
+		d.Now = time.Now
+	}
+	h := &handlers{d}
+	for _, c := range []*resilience.Chain{h.Chain, h.Fallback} {
+		c.OnPanic = h.panicked
+	}
+	return h
+}
+
+// A job is one run of one task.
+type job struct {
+	payload  Payload
+	record   ledger.Record
+	progress *resilience.Progress
+	log      zerolog.Logger
+}
+
+// open reads the task and the ledger. A nil job without an error means that there
+// is nothing to do.
+func (h *handlers) open(ctx context.Context, t *asynq.Task) (*job, error) {
+	p, err := DecodePayload(t.Payload())
+	if err != nil {
+		h.Log.Error().Str("event", "undecodable").Str("type", t.Type()).Msg("a task's payload cannot be read; it is archived")
+		return nil, fmt.Errorf("%w: %w", err, asynq.SkipRetry)
+	}
+	log := h.Log.With().Str("request_id", p.RequestID).Str("lead_id", p.LeadID).Logger()
+	rec, err := h.Ledger.Get(ctx, p.LeadID)
+	switch {
+	case errors.Is(err, ledger.ErrNotFound):
+		log.Error().Str("event", "unknown").Msg("the ledger does not know this lead; its task is archived")
+		return nil, fmt.Errorf("the ledger does not know lead %s: %w", p.LeadID, asynq.SkipRetry)
+	case err != nil:
+		log.Warn().Err(err).Str("event", "ledger").Msg("the ledger cannot be read; the lead is put back")
+		return nil, &Later{At: h.Now().Add(2 * time.Second), Why: "the ledger cannot be read"}
+	case !rec.Live() || rec.Generation != p.Generation:
+		log.Debug().Str("event", "settled_already").Msg("nothing to do")
+		return nil, nil
+	}
+	progress, err := resilience.LoadProgress(rec.Progress, rec.Lead, rec.Generation, h.Now())
+	if err != nil {
+		return nil, fmt.Errorf("lead %s: %w", p.LeadID, err)
+	}
+	return &job{payload: p, record: rec, progress: progress, log: log}, nil
+}
+
+// record stores the progress and the new part of the trail.
+func (h *handlers) record(ctx context.Context, j *job, trail []lead.TrailEntry) error {
+	b, err := j.progress.Encode()
+	if err != nil {
+		return err
+	}
+	return h.write(ctx, j, func(ctx context.Context) error {
+		return h.Ledger.Record(ctx, ledger.Attempt{
+			LeadID: j.record.LeadID, Generation: j.record.Generation, StartedAt: j.progress.StartedAt,
+			Retries: j.progress.Retries, Progress: b, Trail: trail,
+		})
+	})
+}
+
+// settle writes the lead's outcome. When it returns nil the outcome is durable.
+func (h *handlers) settle(ctx context.Context, j *job, s ledger.Settlement) error {
+	s.LeadID, s.Generation = j.record.LeadID, j.record.Generation
+	s.StartedAt, s.Retries = j.progress.StartedAt, j.progress.Retries
+	var done ledger.Settled
+	err := h.write(ctx, j, func(ctx context.Context) (err error) {
+		done, err = h.Ledger.Settle(ctx, s)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	now := h.Now()
+	path := PathDirect
+	switch {
+	case s.Fallback:
+		path = PathFallback
+	case s.Retries > 0:
+		path = PathRetried
+	}
+	h.Observer.Settled(Settlement{
+		Status: s.Status, Path: path, Retried: s.Retries > 0, First: done.First,
+		SinceStart: now.Sub(s.StartedAt.Time), SinceAccept: now.Sub(j.record.AcceptedAt.Time),
+	})
+	j.log.Info().Str("event", "settled").Str("status", string(s.Status)).Str("path", string(path)).
+		Bool("applied", done.Applied).Str("reason", s.Reason).Int("retries", s.Retries).
+		Int64("ms", now.Sub(s.StartedAt.Time).Milliseconds()).Send()
+	return nil
+}
+
+// write repeats a write to a ledger that is away, within writeTimeout. It goes on
+// when ctx ends: what a provider answered must not be lost to a shutdown.
+func (h *handlers) write(ctx context.Context, j *job, op func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+	defer cancel()
+	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
+		err := op(ctx)
+		if err == nil {
+			return nil
+		}
+		if !ledger.IsAway(err) || ctx.Err() != nil {
+			j.log.Error().Err(err).Str("event", "ledger").Msg("the ledger cannot be written; the lead is put back")
+			return &Later{At: h.Now().Add(5 * time.Second), Why: "the ledger cannot be written"}
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(wait):
+		}
+	}
+}
+
+// hooks log and count what happens in a walk, and arm the fallback.
+func (h *handlers) hooks(j *job) resilience.Hooks {
+	return resilience.Hooks{
+		Trail: func(e lead.TrailEntry) { h.trail(j, e) },
+		Arm: func(ctx context.Context, deadline time.Time) bool {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
+			defer cancel()
+			if _, err := h.Queue.ArmFallback(ctx, j.payload, deadline); err != nil {
+				// The reconciler finds the lead if its task is lost as well.
+				j.log.Warn().Err(err).Str("event", "arm").Msg("the fallback could not be scheduled")
+				return false
+			}
+			return true
+		},
+	}
+}
+
+// trail logs and counts one entry of a trail.
+func (h *handlers) trail(j *job, e lead.TrailEntry) {
+	h.Observer.Trail(e)
+	event, level := "call", zerolog.DebugLevel
+	switch e.Class {
+	case lead.ClassSkip:
+		event, level = "skip", zerolog.InfoLevel
+	case lead.ClassFallback:
+		event, level = "fallback", zerolog.InfoLevel
+	case lead.ClassTransient, lead.ClassRateLimited:
+		level = zerolog.InfoLevel
+	case lead.ClassAuth, lead.ClassQuotaExhausted, lead.ClassOurBug:
+		level = zerolog.ErrorLevel
+	}
+	j.log.WithLevel(level).Str("event", event).Str("provider", e.Provider).Str("class", string(e.Class)).
+		Int("status", e.Status).Int("attempt", e.Attempt).Str("detail", e.Detail).Int64("ms", e.Millis).Send()
+}
+
+func (h *handlers) panicked(provider string, err *resilience.PanicError) {
+	h.Observer.Panicked(provider)
+	// The value may quote what the client was working on; the stack does not.
+	h.Log.Error().Str("event", "panic").Str("provider", provider).Type("value", err.Value).
+		Bytes("stack", err.Stack).Msg("a provider's client panicked")
+}

@@ -1,0 +1,61 @@
+package tasks
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"backstop/lead"
+)
+
+// The task types and the queues that carry them. Each type has a queue of its
+// own, so that a fallback never waits behind a backlog.
+const (
+	TypeEnrich    = "lead:enrich"
+	TypeFallback  = "lead:fallback"
+	QueueEnrich   = "enrich"
+	QueueFallback = "fallback"
+)
+
+// A Payload is what a task carries. It is compact JSON, readable in asynqmon.
+// The lead in it is for the reader's eyes: handlers use the one in the ledger.
+type Payload struct {
+	LeadID     string    `json:"lead_id"`
+	RequestID  string    `json:"request_id"`
+	Generation int       `json:"generation"`
+	Lead       lead.Lead `json:"lead"`
+}
+
+// Encode writes the payload.
+func (p Payload) Encode() ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // "R&D" stays readable
+	if err := enc.Encode(p); err != nil {
+		return nil, fmt.Errorf("encode payload of lead %s: %w", p.LeadID, err)
+	}
+	return bytes.TrimRight(b.Bytes(), "\n"), nil
+}
+
+// DecodePayload reads what [Payload.Encode] wrote.
+func DecodePayload(b []byte) (Payload, error) {
+	var p Payload
+	if err := json.Unmarshal(b, &p); err != nil {
+		return Payload{}, errors.New("the payload is not the JSON of a lead task")
+	}
+	if p.LeadID == "" || p.Generation < 1 {
+		return Payload{}, errors.New("the payload lacks lead_id or generation")
+	}
+	return p, nil
+}
+
+// EnrichID is the TaskID of a lead's enrichment: there is one for each run.
+func EnrichID(leadID string, generation int) string {
+	return fmt.Sprintf("enrich:%s:%d", leadID, generation)
+}
+
+// FallbackID is the TaskID of a lead's fallback.
+func FallbackID(leadID string, generation int) string {
+	return fmt.Sprintf("fallback:%s:%d", leadID, generation)
+}
