@@ -13,14 +13,16 @@ ENV CGO_ENABLED=0
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
     GOOS=$TARGETOS GOARCH=$TARGETARCH \
     go build -trimpath -buildvcs=false -ldflags='-s -w' -o /out/ ./cmd/worker ./cmd/enqueue
-# The working folder of the image below, to be given to its user.
-RUN mkdir /out/data
+# The folders of the image below, to be given to its user.
+RUN mkdir /out/data /out/tmp
 
-# Certificates, time zones and a user without rights; nothing else.
-FROM gcr.io/distroless/static-debian12:nonroot
+# Certificates and the commands; nothing else, and a user without rights.
+FROM scratch
+COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
 COPY --from=build /out/worker /out/enqueue /usr/local/bin/
-COPY --from=build --chown=nonroot:nonroot /out/data /data
-USER nonroot:nonroot
+COPY --from=build --chown=65532:65532 /out/data /data
+COPY --from=build --chown=65532:65532 /out/tmp /tmp
+USER 65532:65532
 # `worker --embedded` keeps its ledger in ./backstop-data.
 WORKDIR /data
 VOLUME /data

@@ -41,7 +41,7 @@ func (w *RejectWriter) Write(r *Reject) error {
 	}
 	row := []string{strconv.Itoa(r.Line), r.Field, r.Reason, r.Cure}
 	for _, c := range r.Raw {
-		row = append(row, inert(c))
+		row = append(row, Inert(c))
 	}
 	if err := w.w.Write(row); err != nil {
 		return fmt.Errorf("write rejects: %w", err)
@@ -60,13 +60,16 @@ func (w *RejectWriter) Flush() error {
 	return nil
 }
 
-// inert keeps a spreadsheet in which rejects are corrected from running a cell
-// as a formula. Phone numbers stay as they are; reading takes the quote off.
-func inert(c string) string {
-	if c == "" || strings.IndexByte("=+-@", c[0]) < 0 {
+// Inert keeps a spreadsheet from running a cell as a formula, by an apostrophe in
+// front ([CSV injection]). Telephone numbers begin with a sign, too, and stay as
+// they are. Reading takes the apostrophe off again.
+//
+// [CSV injection]: https://owasp.org/www-community/attacks/CSV_Injection
+func Inert(c string) string {
+	if c == "" || strings.IndexByte("=+-@\t\r", c[0]) < 0 {
 		return c
 	}
-	if c[0] != '=' && c[0] != '@' && strings.Trim(c[1:], "0123456789 ()./-") == "" {
+	if (c[0] == '+' || c[0] == '-') && strings.Trim(c[1:], "0123456789 ()./-,") == "" {
 		return c
 	}
 	return "'" + c

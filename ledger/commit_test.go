@@ -198,8 +198,11 @@ func FuzzErrorsAboutAPostgresURLHoldNoPassword(f *testing.F) {
 			return // it could be a part of the message by chance
 		}
 		db, _, err := openPostgres(t.Context(), "postgres://user:"+password+"@127.0.0.1:1/db?connect_timeout=soon")
-		if err == nil {
-			t.Fatal(db.Close(), "a URL with a bad parameter was read")
+		if err == nil { // the password hid the bad parameter
+			if err := db.Close(); err != nil {
+				t.Error(err)
+			}
+			return
 		}
 		if strings.Contains(err.Error(), password) {
 			t.Errorf("the error holds the password: %v", err)

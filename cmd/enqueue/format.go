@@ -10,6 +10,7 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
+	"backstop/intake"
 	"backstop/lead"
 )
 
@@ -70,7 +71,7 @@ func (c *csvWriter) write(o lead.Outcome) error {
 	row = append(row, strings.Join(missing, " "), strconv.Itoa(len(o.Trail)), lead.Summary(o.Trail),
 		o.AcceptedAt.String(), o.StartedAt.String(), o.SettledAt.String())
 	for i := range row {
-		row[i] = defuse(row[i])
+		row[i] = intake.Inert(row[i])
 	}
 	return c.w.Write(row)
 }
@@ -85,24 +86,6 @@ func (c *csvWriter) end() error {
 	}
 	c.w.Flush()
 	return c.w.Error()
-}
-
-// defuse keeps a spreadsheet from running a value as a formula, by an apostrophe
-// in front (owasp.org/www-community/attacks/CSV_Injection). A telephone number or
-// another plain number begins with a sign and is none.
-func defuse(s string) string {
-	if s == "" {
-		return s
-	}
-	switch s[0] {
-	case '=', '@', '\t', '\r':
-		return "'" + s
-	case '+', '-':
-		if strings.Trim(s[1:], "0123456789 ()./-,") != "" {
-			return "'" + s
-		}
-	}
-	return s
 }
 
 // A tableWriter is for people: the fields that matter at a glance.
