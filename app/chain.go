@@ -98,22 +98,6 @@ func (a *App) keyVariables() string {
 	return s
 }
 
-// GateConfigs are the providers as a gate wants them.
-func GateConfigs(c config.Config) []resilience.GateConfig {
-	var configs []resilience.GateConfig
-	for name, p := range c.Providers {
-		g := resilience.GateConfig{
-			Provider: name, Failures: p.Circuit.Failures, Window: p.Circuit.Window,
-			Cooldown: p.Circuit.Cooldown, Timeout: p.Timeout,
-		}
-		for _, l := range p.Limits {
-			g.Limits = append(g.Limits, resilience.Limit(l))
-		}
-		configs = append(configs, g)
-	}
-	return configs
-}
-
 // CheckKeys warns of providers without a key and fails if the chain would be
 // empty, or a named secret cannot be read.
 func (a *App) CheckKeys() error {

@@ -1,13 +1,64 @@
 package app
 
 import (
-	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 
+	"github.com/rs/zerolog"
+
+	"backstop/breakerstore"
+	"backstop/config"
 	"backstop/resilience"
 )
 
-// Gate makes a replica's gate, and what ends it.
-func (a *App) Gate(_ string, hook func(resilience.Transition)) (resilience.Gate, func(context.Context) error, error) {
-	g := resilience.NewLocalGate(GateConfigs(a.Config), resilience.LocalOptions{Hook: hook})
-	return g, func(context.Context) error { return nil }, nil
+// Gate makes a replica's part of the fleet's gate; Redis must be open. Its
+// Shutdown ends it. One that only looks or switches by hand needs no name and no
+// hook.
+func (a *App) Gate(replica string, log zerolog.Logger, hook func(resilience.Transition)) (*breakerstore.Gate, error) {
+	configs, err := a.gateConfigs()
+	if err != nil {
+		return nil, err
+	}
+	g, err := breakerstore.New(a.Redis, configs, breakerstore.Options{
+		Prefix: a.Config.Redis.Prefix, Replica: replica, Hook: hook, Logger: log,
+	})
+	if err != nil {
+		return nil, Usage(err)
+	}
+	return g, nil
+}
+
+// gateConfigs are the providers as a gate wants them.
+func (a *App) gateConfigs() ([]resilience.GateConfig, error) {
+	var configs []resilience.GateConfig
+	for name, p := range a.Config.Providers {
+		key, err := a.Config.APIKey(name)
+		if err != nil {
+			return nil, Usage(err)
+		}
+		configs = append(configs, gateConfig(name, p, key))
+	}
+	return configs, nil
+}
+
+func gateConfig(name string, p config.Provider, key string) resilience.GateConfig {
+	g := resilience.GateConfig{
+		Provider: name, Timeout: p.Timeout, Patience: p.Patience, MaxPause: p.MaxPause,
+		Failures: p.Circuit.Failures, Window: p.Circuit.Window, Cooldown: p.Circuit.Cooldown,
+		FailureRatio: p.Circuit.Ratio, MinCalls: p.Circuit.MinCalls,
+		MaxCooldown: p.Circuit.MaxCooldown, MinReplicas: p.Circuit.MinReplicas,
+		Fingerprint: fingerprint(name, key),
+	}
+	for _, l := range p.Limits {
+		g.Limits = append(g.Limits, resilience.Limit(l))
+	}
+	return g
+}
+
+// fingerprint stands for a key, so that a refused one can be told from its
+// successor. Keys are long and random: a hash does not give them away.
+func fingerprint(provider, key string) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "backstop key of %s\x00%s", provider, key))
+	return hex.EncodeToString(sum[:8])
 }

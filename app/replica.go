@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -35,18 +36,18 @@ func ReplicaName() string {
 // NewReplica builds a worker on the open ledger and Redis.
 func (a *App) NewReplica(name string, m *monitor.Metrics) (*Replica, error) {
 	log := a.Log.With().Str("replica", name).Logger()
-	gate, closeGate, err := a.Gate(name, func(t resilience.Transition) { a.transition(log, name, m, t) })
+	gate, err := a.Gate(name, log, func(t resilience.Transition) { a.transition(log, name, m, t) })
 	if err != nil {
 		return nil, err
 	}
 	enrich, fallback, err := a.Chains(gate)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, gate.Shutdown(context.Background()))
 	}
 	server := tasks.NewServer(a.Redis, tasks.Deps{
 		Ledger: a.Ledger, Queue: a.Queue, Chain: enrich, Fallback: fallback, Log: log, Observer: m,
 	}, tasks.ServerConfig{Concurrency: a.Config.Worker.Concurrency, Grace: a.Config.Worker.Grace})
-	return &Replica{Name: name, Gate: gate, server: server, close: closeGate}, nil
+	return &Replica{Name: name, Gate: gate, server: server, close: gate.Shutdown}, nil
 }
 
 // Run works until ctx ends, then stops gracefully.
@@ -60,12 +61,10 @@ func (r *Replica) Run(ctx context.Context) error {
 	return err
 }
 
-// transition notes a change of a circuit: in the log and the metrics by every
-// replica, in the ledger by the one that made it.
+// transition notes a change of a circuit, which the gate has logged: in the
+// metrics by every replica, in the ledger by the one that made it.
 func (a *App) transition(log zerolog.Logger, replica string, m *monitor.Metrics, t resilience.Transition) {
 	m.Transition(t)
-	log.Warn().Str("event", "circuit").Str("provider", t.Provider).Str("from", t.From.String()).
-		Str("to", t.To.String()).Bool("own", t.Own).Str("reason", t.Reason).Send()
 	if !t.Own {
 		return
 	}

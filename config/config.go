@@ -72,6 +72,8 @@ type Provider struct {
 	Timeout    time.Duration `koanf:"timeout" yaml:"timeout"` // of one call
 	Limits     []Limit       `koanf:"limits" yaml:"limits"`   // all of them hold, for all replicas together
 	Circuit    Circuit       `koanf:"circuit" yaml:"circuit"`
+	Patience   time.Duration `koanf:"patience" yaml:"patience"`   // longest wait for a slot of the limits before the lead is put back
+	MaxPause   time.Duration `koanf:"max_pause" yaml:"max_pause"` // longest that the provider's "wait" is believed
 }
 
 // Limit allows Rate calls in any window of the length Per.
@@ -85,6 +87,14 @@ type Circuit struct {
 	Failures int           `koanf:"failures" yaml:"failures"` // so many …
 	Window   time.Duration `koanf:"window" yaml:"window"`     // … within this time open it
 	Cooldown time.Duration `koanf:"cooldown" yaml:"cooldown"` // then one probe is let pass
+
+	// Off unless set: a share of failures that opens it, too, once there were so
+	// many calls in the window; the longest cooldown, which then doubles after each
+	// failed probe; how many replicas must have seen failures.
+	Ratio       float64       `koanf:"ratio" yaml:"ratio,omitempty"`
+	MinCalls    int           `koanf:"min_calls" yaml:"min_calls,omitempty"`
+	MaxCooldown time.Duration `koanf:"max_cooldown" yaml:"max_cooldown,omitempty"`
+	MinReplicas int           `koanf:"min_replicas" yaml:"min_replicas,omitempty"`
 }
 
 // Defaults is the configuration when nothing is configured, without the facts of
@@ -106,7 +116,7 @@ func Defaults() Config {
 // defaultProvider is what a provider has when its own facts say nothing else.
 func defaultProvider() Provider {
 	return Provider{
-		Timeout: 5 * time.Second,
+		Timeout: 5 * time.Second, Patience: 2 * time.Second, MaxPause: 15 * time.Minute,
 		Circuit: Circuit{Failures: 5, Window: 120 * time.Second, Cooldown: 30 * time.Second},
 	}
 }

@@ -119,6 +119,8 @@ func TestAProblemNamesPlaceKeyAndCure(t *testing.T) {
 		{"a scheme that is not known", "ledger: {url: mysql://h/db}", nil, []string{"ledger.url", "postgres://"}},
 		{"a password in the file", "redis: {url: 'redis://:hunter2@h:6379'}", nil, []string{"redis.url", "redis.password_env"}},
 		{"a base URL with a path that is none", "providers: {hunter: {base_url: api.hunter.io}}", nil, []string{"base_url", "https://"}},
+		{"a ratio without calls", "providers: {hunter: {circuit: {ratio: 0.5}}}", nil, []string{"circuit.min_calls"}},
+		{"a longest cooldown that is shorter", "providers: {hunter: {circuit: {max_cooldown: 1s}}}", nil, []string{"circuit.max_cooldown", "30s"}},
 		{"a wrong log level", "log: {level: loud}", nil, []string{"log.level", "debug, info"}},
 	}
 	for _, tt := range tests {

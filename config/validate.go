@@ -22,6 +22,8 @@ func (l *loader) providerDefaults() map[string]any {
 		layer[key+"base_url"] = f.BaseURL
 		layer[key+"api_key_env"] = f.APIKeyEnv
 		layer[key+"timeout"] = d.Timeout
+		layer[key+"patience"] = d.Patience
+		layer[key+"max_pause"] = d.MaxPause
 		limits := make([]any, len(f.Limits))
 		for i, limit := range f.Limits {
 			limits[i] = map[string]any{"rate": limit.Rate, "per": limit.Per}
@@ -115,6 +117,20 @@ func (l *loader) provider(key string, p Provider) {
 	}
 	l.positive(key+".circuit.window", p.Circuit.Window)
 	l.positive(key+".circuit.cooldown", p.Circuit.Cooldown)
+	l.positive(key+".patience", p.Patience)
+	l.positive(key+".max_pause", p.MaxPause)
+	if p.Circuit.Ratio < 0 || p.Circuit.Ratio > 1 {
+		l.problem(key+".circuit.ratio", "is %g: use a share from 0 (off) to 1", p.Circuit.Ratio)
+	}
+	if p.Circuit.Ratio > 0 && p.Circuit.MinCalls < 1 {
+		l.problem(key+".circuit.min_calls", "is %d: a ratio needs the number of calls from which on it counts", p.Circuit.MinCalls)
+	}
+	if c := p.Circuit; c.MaxCooldown != 0 && c.MaxCooldown < c.Cooldown {
+		l.problem(key+".circuit.max_cooldown", "is %s, shorter than the cooldown of %s", c.MaxCooldown, c.Cooldown)
+	}
+	if p.Circuit.MinReplicas < 0 {
+		l.problem(key+".circuit.min_replicas", "is %d: use 0 (off) or more", p.Circuit.MinReplicas)
+	}
 }
 
 func (l *loader) positive(key string, d time.Duration) {

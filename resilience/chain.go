@@ -43,6 +43,10 @@ type Verdict struct {
 	At    time.Time         // KindRetry, KindSnooze: not before
 	Why   string            // KindRetry, KindSnooze: what the lead waits for
 	Trail []lead.TrailEntry // what happened in this walk
+
+	// Crowded: KindSnooze because there are more leads than the rate limit lets
+	// pass. To take another lead at once would only put that one back, too.
+	Crowded bool
 }
 
 // Hooks are told what happens during a walk, as it happens.

@@ -101,7 +101,9 @@ func (w *walk) rateLimited(name string, a providers.Answer, asked *Asked) *Verdi
 func (w *walk) refused(r *Refusal, asked *Asked) *Verdict {
 	if r.MustWait() && !w.beyondBudget(r.RetryAt) &&
 		(r.Reason == ReasonRate || r.RetryAt.Sub(w.Now()) <= w.Retry.Budget) {
-		return w.snooze(r.RetryAt, fmt.Sprintf("%s: %s", r.Provider, r.Reason))
+		v := w.snooze(r.RetryAt, fmt.Sprintf("%s: %s", r.Provider, r.Reason))
+		v.Crowded = r.Reason == ReasonRate
+		return v
 	}
 	detail := string(r.Reason)
 	if !r.RetryAt.IsZero() {

@@ -42,6 +42,7 @@ func (e *Enqueuer) Put(ctx context.Context, leads []lead.Lead) ([]ledger.Accepte
 	// without tasks for longer than needed.
 	ctx = context.WithoutCancel(ctx)
 	queued := make([]bool, len(accepted))
+	var away atomic.Bool // one failed: the rest would only wait for the same time-outs
 	var g errgroup.Group
 	g.SetLimit(enqueueParallel)
 	for i, a := range accepted {
@@ -49,8 +50,14 @@ func (e *Enqueuer) Put(ctx context.Context, leads []lead.Lead) ([]ledger.Accepte
 			continue
 		}
 		g.Go(func() error {
+			if away.Load() {
+				return nil
+			}
 			_, err := e.Queue.Enrich(ctx, Payload{LeadID: a.LeadID, RequestID: a.RequestID, Generation: a.Generation, Lead: a.Lead})
 			queued[i] = err == nil
+			if err != nil {
+				away.Store(true)
+			}
 			if err == nil && !a.Duplicate {
 				e.Log.Debug().Str("event", "accepted").Str("request_id", a.RequestID).Str("lead_id", a.LeadID).Send()
 			}

@@ -134,7 +134,25 @@ func (h *handlers) snooze(ctx context.Context, j *job, v resilience.Verdict, ret
 	}
 	h.Observer.Snooze()
 	j.log.Debug().Str("event", "snooze").Time("at", v.At).Str("why", v.Why).Send()
+	if v.Crowded {
+		h.hold(ctx)
+	}
 	return &Later{At: v.At, Why: v.Why}
+}
+
+// crowdedHold is how long a slot is held for a lead that found no place under the
+// rate limit. It bounds how fast a backlog goes round: without it, a worker would
+// move a whole import from the queue to the retry set and back, again and again,
+// for the few leads a second that may pass.
+const crowdedHold = time.Second
+
+func (h *handlers) hold(ctx context.Context) {
+	timer := time.NewTimer(crowdedHold)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done(): // the lead is put back all the same
+	}
 }
 
 // handOver gives a lead whose chain ended without a full profile to the fallback,

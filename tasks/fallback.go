@@ -50,10 +50,23 @@ func (h *handlers) fallback(ctx context.Context, t *asynq.Task) error {
 		Status: lead.StatusPartial, Facts: p.Facts, Missing: p.Facts.Profile.Missing(h.Fallback.Want),
 		Fallback: true, Trail: trail, Reason: exhaustion(j.progress, known.Trail),
 	}
-	if len(s.Missing) == 0 {
+	if len(s.Missing) == 0 && heard(j.progress, known.Trail, v.Trail) {
 		s.Status = lead.StatusEnriched
 	}
 	return h.settle(ctx, j, s)
+}
+
+// heard reports whether a provider gave data in this run of the lead. What the
+// source knew already makes no lead an enriched one.
+func heard(p *resilience.Progress, trails ...[]lead.TrailEntry) bool {
+	for _, trail := range trails {
+		for _, e := range trail {
+			if e.Class.HasData() && !e.At.Before(p.StartedAt.Time) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // exhaustion says in one line why a lead did not get a full profile from the

@@ -40,10 +40,16 @@ func newHandlers(d Deps) *handlers {
 		d.Now = time.Now
 	}
 	h := &handlers{d}
-	for _, c := range []*resilience.Chain{h.Chain, h.Fallback} {
-		c.OnPanic = h.panicked
-	}
+	h.Chain, h.Fallback = h.watched(d.Chain), h.watched(d.Fallback)
 	return h
+}
+
+// watched is a copy of the chain that reports its clients' panics to h. The
+// original stays as it is: other replicas of this process may be using it.
+func (h *handlers) watched(c *resilience.Chain) *resilience.Chain {
+	own := *c
+	own.OnPanic = h.panicked
+	return &own
 }
 
 // A job is one run of one task.
@@ -77,7 +83,10 @@ func (h *handlers) open(ctx context.Context, t *asynq.Task) (*job, error) {
 	}
 	progress, err := resilience.LoadProgress(rec.Progress, rec.Lead, rec.Generation, h.Now())
 	if err != nil {
-		return nil, fmt.Errorf("lead %s: %w", p.LeadID, err)
+		// Nobody knows which calls were made. The fallback can do without.
+		log.Error().Err(err).Str("event", "progress").Msg("what was done for this lead cannot be read; it goes to the fallback")
+		progress = resilience.NewProgress(rec.Lead, rec.Generation, h.Now())
+		progress.Ended = resilience.KindExhausted
 	}
 	return &job{payload: p, record: rec, progress: progress, log: log}, nil
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"unicode"
+	"unicode/utf16"
 
 	"backstop/lead"
 )
@@ -35,7 +37,29 @@ func (p Payload) Encode() ([]byte, error) {
 	if err := enc.Encode(p); err != nil {
 		return nil, fmt.Errorf("encode payload of lead %s: %w", p.LeadID, err)
 	}
-	return bytes.TrimRight(b.Bytes(), "\n"), nil
+	return printable(bytes.TrimRight(b.Bytes(), "\n")), nil
+}
+
+// printable writes characters as JSON's escapes for which asynqmon would show
+// "non-printable bytes" instead of the whole payload: soft hyphens and marks of
+// the direction of writing, which names from spreadsheets hold.
+func printable(b []byte) []byte {
+	if !bytes.ContainsFunc(b, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return b
+	}
+	var out bytes.Buffer
+	for _, r := range string(b) {
+		switch {
+		case unicode.IsPrint(r):
+			out.WriteRune(r)
+		case r > 0xFFFF:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&out, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&out, `\u%04x`, r)
+		}
+	}
+	return out.Bytes()
 }
 
 // DecodePayload reads what [Payload.Encode] wrote.

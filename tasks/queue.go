@@ -75,11 +75,23 @@ func (q *Queue) RunFallback(ctx context.Context, p Payload) error {
 			(info.State == asynq.TaskStatePending || info.State == asynq.TaskStateActive) {
 			return nil // somebody else was faster
 		}
+		if info.State == asynq.TaskStateArchived && q.dropOrphan(ctx, QueueFallback, id) {
+			continue
+		}
 		if !errors.Is(err, asynq.ErrTaskNotFound) {
 			return fmt.Errorf("run the fallback of lead %s: %w", p.LeadID, err)
 		}
 	}
-	return nil
+	return fmt.Errorf("run the fallback of lead %s: its task comes and goes", p.LeadID)
+}
+
+// dropOrphan removes a task that says it is archived and is not in the archive,
+// and reports whether it was one. asynq leaves such tasks when it trims an archive
+// that was filled by hand; it can neither run nor delete them, and they hold
+// their TaskID.
+func (q *Queue) dropOrphan(ctx context.Context, queue, id string) bool {
+	err := q.rdb.ZScore(ctx, "asynq:{"+queue+"}:archived", id).Err()
+	return errors.Is(err, redis.Nil) && q.rdb.Del(ctx, taskKey(queue, id)).Err() == nil
 }
 
 // DropFallback removes a scheduled fallback that is not needed any more. One that

@@ -93,14 +93,16 @@ func EachUnaccounted(ctx context.Context, l *ledger.Ledger, q *Queue, acceptedBe
 				continue
 			}
 			// Its task may have ended just now, with the outcome written before.
-			rec, err := l.Get(ctx, rec.LeadID)
-			if errors.Is(err, ledger.ErrNotFound) || err == nil && !rec.Live() {
+			now, err := l.Get(ctx, rec.LeadID)
+			switch {
+			case errors.Is(err, ledger.ErrNotFound):
+				continue
+			case err != nil:
+				return fmt.Errorf("look at lead %s again: %w", rec.LeadID, err)
+			case !now.Live() || now.Generation != rec.Generation: // the states are those of another run
 				continue
 			}
-			if err != nil {
-				return fmt.Errorf("look at lead %s again: %w", rec.LeadID, err)
-			}
-			if err := f(rec, states[i]); err != nil {
+			if err := f(now, states[i]); err != nil {
 				return err
 			}
 		}

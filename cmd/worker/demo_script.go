@@ -57,6 +57,7 @@ func demoScript(rate int) sandbox.Script {
 			{Provider: sandbox.Clearbit, From: demoStorm, To: demoOutage, Share: 0.4, Status: 429, Wait: time.Second, Calls: 2},
 			// Now and then something fails, as it does: too seldom to open the circuit.
 			{Provider: sandbox.Clearbit, Share: 0.02, Calls: 1, Status: 500},
+			{Provider: sandbox.Hunter, Share: 0.01, Calls: 1, Status: 500},
 			{Provider: sandbox.Clearbit, Share: 0.04, Calls: 1, Status: 202},
 		},
 	}

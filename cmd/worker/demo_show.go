@@ -16,6 +16,8 @@ import (
 	"golang.org/x/term"
 
 	"backstop/app"
+	"backstop/lead"
+	"backstop/ledger"
 	"backstop/providers/sandbox"
 	"backstop/resilience"
 	"backstop/tasks"
@@ -100,8 +102,9 @@ func circuitState(c resilience.Circuit, now time.Time) string {
 // A demoReport is what the demo prints with --json.
 type demoReport struct {
 	tasks.Books
-	Measures  measures                `json:"measures"`
-	Providers map[string]demoProvider `json:"providers"`
+	FailedOver int64                   `json:"failed_over"` // enriched by a provider after another one failed or was held back
+	Measures   measures                `json:"measures"`
+	Providers  map[string]demoProvider `json:"providers"`
 }
 
 // A demoProvider is one provider as the sandbox and the gate saw it.
@@ -154,6 +157,14 @@ func (d *demo) report(ctx context.Context) (demoReport, error) {
 		return demoReport{}, err
 	}
 	r := demoReport{Books: books, Measures: measuresOf(m), Providers: map[string]demoProvider{}}
+	for o, err := range d.app.Ledger.Outcomes(ctx, ledger.Filter{Statuses: []lead.Status{lead.StatusEnriched}}) {
+		if err != nil {
+			return demoReport{}, err
+		}
+		if failedOver(o.Trail) {
+			r.FailedOver++
+		}
+	}
 	for name, b := range d.sandbox.Books().Providers {
 		p := demoProvider{
 			Calls: b.Calls, ByStatus: b.ByStatus, MostInAnySecond: b.MostInAnySecond,
@@ -169,11 +180,31 @@ func (d *demo) report(ctx context.Context) (demoReport, error) {
 	return r, nil
 }
 
+// failedOver reports whether the last data came from another provider than one
+// that had failed or was held back before.
+func failedOver(trail []lead.TrailEntry) bool {
+	down := map[string]bool{}
+	over := false
+	for _, e := range trail {
+		switch {
+		case e.Class == lead.ClassTransient, e.Class == lead.ClassSkip:
+			down[e.Provider] = true
+		case e.Class.HasData():
+			delete(down, e.Provider)
+			over = len(down) > 0
+		}
+	}
+	return over
+}
+
 func (r demoReport) write(w io.Writer, took time.Duration) error {
 	if err := writeBooks(w, r.Books, nil); err != nil {
 		return err
 	}
 	if err := r.Measures.write(w); err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(w, "%d leads were retried; %d were enriched by the next provider while another failed or its circuit was open.\n", r.Measures.Retried, r.FailedOver); err != nil {
 		return err
 	}
 	t := table.NewWriter()

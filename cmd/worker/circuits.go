@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/rs/zerolog"
+	"github.com/spf13/cobra"
+
+	"backstop/app"
+	"backstop/resilience"
+)
+
+func circuitsCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "circuits",
+		Short: "Show each provider's circuit, pause and allowance; open or close one by hand",
+		Long: `circuits shows what all replicas obey: whether a provider's circuit lets calls pass,
+until when it is paused (it asked for that) or parked (its quota is used up, or it
+refused the key), and how many calls a second it is allowed now.`,
+		Example: `  worker circuits
+  worker circuits open clearbit     # no replica calls it until it is closed by hand
+  worker circuits close clearbit    # closes it, ends pause and parking, restores the rate`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return withGate(c, func(ctx context.Context, _ *app.App, g resilience.Gate) error {
+				circuits, err := g.Circuits(ctx)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return writeJSON(c.OutOrStdout(), circuits)
+				}
+				return writeCircuits(c.OutOrStdout(), circuits, time.Now())
+			})
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print a JSON array")
+	c.AddCommand(
+		switchCommand("open", "Open a provider's circuit until it is closed by hand", resilience.Gate.Open),
+		switchCommand("close", "Close a provider's circuit, end its pause and parking, restore its rate", resilience.Gate.Close),
+	)
+	return c
+}
+
+func switchCommand(verb, short string, do func(resilience.Gate, context.Context, string) error) *cobra.Command {
+	return &cobra.Command{
+		Use:   verb + " PROVIDER",
+		Short: short,
+		Args:  cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return withGate(c, func(ctx context.Context, a *app.App, g resilience.Gate) error {
+				name := args[0]
+				known := append(slices.Clone(a.Config.Fallback), a.Config.Chain...)
+				if _, configured := a.Config.Providers[name]; !configured && !slices.Contains(known, name) {
+					return app.Usagef("there is no provider %q: use one of %s", name, strings.Join(known, ", "))
+				}
+				if err := do(g, ctx, name); err != nil {
+					return err
+				}
+				_, err := fmt.Fprintf(c.OutOrStdout(), "%s: done; every replica knows within a moment\n", name)
+				return err
+			})
+		},
+	}
+}
+
+// withGate opens the fleet's gate without being a replica of it.
+func withGate(c *cobra.Command, do func(context.Context, *app.App, resilience.Gate) error) (err error) {
+	a, err := app.New(c)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, a.Close()) }()
+	ctx := c.Context()
+	if err := a.OpenRedis(ctx); err != nil {
+		return err
+	}
+	g, err := a.Gate("", zerolog.Nop(), nil)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		err = errors.Join(err, g.Shutdown(ctx))
+	}()
+	return do(ctx, a, g)
+}
+
+func writeCircuits(w io.Writer, circuits []resilience.Circuit, now time.Time) error {
+	t := table.NewWriter()
+	t.SetStyle(table.StyleLight)
+	t.AppendHeader(table.Row{"provider", "circuit", "failures", "trips", "held back", "allowed now", "limit"})
+	for _, c := range circuits {
+		t.AppendRow(table.Row{c.Provider, c.State, c.Failures, c.Trips, heldBack(c, now), perSecond(c.Rate), perSecond(c.Limit)})
+	}
+	_, err := fmt.Fprintln(w, t.Render())
+	return err
+}
+
+// heldBack says in words why calls do not pass, and until when.
+func heldBack(c resilience.Circuit, now time.Time) string {
+	var why []string
+	until := func(what string, t time.Time) {
+		if t.After(now) {
+			why = append(why, fmt.Sprintf("%s %s", what, t.Sub(now).Round(time.Second)))
+		}
+	}
+	switch {
+	case c.Manual:
+		why = append(why, "opened by hand")
+	case c.State == "open":
+		until("open, a probe goes in", c.RetryAt)
+	}
+	until("paused for", c.PausedUntil)
+	switch {
+	case !c.ParkedUntil.After(now):
+	case c.ParkedUntil.Equal(resilience.Indefinitely):
+		why = append(why, fmt.Sprintf("parked: %s, until the key changes or it is closed by hand", c.ParkedFor))
+	default:
+		until("parked: "+c.ParkedFor+", for", c.ParkedUntil)
+	}
+	return strings.Join(why, "; ")
+}
+
+func perSecond(rate float64) string {
+	if rate == 0 {
+		return "unlimited"
+	}
+	return fmt.Sprintf("%.3g/s", rate)
+}
