@@ -29,7 +29,7 @@ type Kind string
 
 // The kinds of verdict.
 const (
-	KindFull      Kind = "full"      // every wanted field is there
+	KindFull      Kind = "full"      // every wanted field is there, and a provider was heard
 	KindRetry     Kind = "retry"     // a call failed: walk again at Verdict.At; a retry is used up
 	KindSnooze    Kind = "snooze"    // nothing failed: walk again at Verdict.At
 	KindNegative  Kind = "negative"  // all answered, not all is known; asking again would buy the same
@@ -65,8 +65,9 @@ type Hooks struct {
 const maxRateLimited = 5
 
 // Walk takes a lead along the chain as far as it comes now, and says what is
-// next. It changes p, which the caller stores. The error is ctx's own; p is then
-// not to be stored.
+// next. It changes p, which the caller stores. The error is ctx's own: the call
+// that it cut short left no trace, and what p and the verdict's trail hold of
+// earlier calls may be stored.
 func (c *Chain) Walk(ctx context.Context, l lead.Lead, p *Progress, h Hooks) (Verdict, error) {
 	w := &walk{Chain: c, lead: l, progress: p, hooks: h}
 	for i, prov := range c.Providers {
@@ -94,7 +95,11 @@ type walk struct {
 	reopens time.Time // the earliest time at which a refusing gate lets a probe pass
 }
 
-func (w *walk) full() bool { return len(w.progress.Facts.Profile.Missing(w.Want)) == 0 }
+// full reports whether the profile is full and a provider was heard: what the
+// source knew by itself makes no enriched lead.
+func (w *walk) full() bool {
+	return w.progress.Heard && len(w.progress.Facts.Profile.Missing(w.Want)) == 0
+}
 
 // provider makes the calls of one provider until nothing more is to be had of it
 // (nil), or until the walk has to stop (a verdict).
@@ -120,9 +125,12 @@ func (w *walk) provider(ctx context.Context, prov providers.Provider) (*Verdict,
 // next is the first planned call that has no answer yet. why is set when the
 // provider cannot be asked about this lead at all.
 func (w *walk) next(prov providers.Provider, asked *Asked) (call providers.Call, why string, ok bool) {
+	if w.full() {
+		return providers.Call{}, "", false
+	}
 	missing := w.progress.Facts.Profile.Missing(w.Want)
 	if len(missing) == 0 {
-		return providers.Call{}, "", false
+		missing = w.Want // full by what the source said, which somebody should confirm
 	}
 	calls, why := prov.Plan(w.lead, missing)
 	for _, c := range calls {

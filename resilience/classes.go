@@ -20,6 +20,7 @@ func (w *walk) apply(ctx context.Context, name string, call providers.Call, a pr
 				origin.AsOf = lead.At(a.AsOf)
 			}
 			w.progress.Facts.Merge(a.Profile, origin)
+			w.progress.Heard = true
 		}
 		asked.Answered = append(asked.Answered, call.Endpoint)
 		return nil, true, nil

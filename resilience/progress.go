@@ -21,6 +21,7 @@ type Progress struct {
 	Armed      bool       `json:"armed,omitempty"`     // the fallback is scheduled
 	Due        lead.Time  `json:"due,omitempty"`       // no walk before
 	Ended      Kind       `json:"ended,omitempty"`     // how the chain ended, once it did
+	Heard      bool       `json:"heard,omitempty"`     // a provider gave data
 	Facts      lead.Facts `json:"facts"`
 
 	Asked map[string]*Asked `json:"asked,omitempty"` // by provider

@@ -26,10 +26,9 @@ func (h *handlers) enrich(ctx context.Context, t *asynq.Task) error {
 	if err := h.untilDue(ctx, j); err != nil {
 		return err
 	}
-	retries := j.progress.Retries
 	v, err := h.Chain.Walk(ctx, j.record.Lead, j.progress, h.hooks(j))
 	if err != nil {
-		return h.interrupted(err)
+		return h.cutShort(ctx, j, v, err)
 	}
 	switch v.Kind {
 	case resilience.KindFull:
@@ -39,7 +38,7 @@ func (h *handlers) enrich(ctx context.Context, t *asynq.Task) error {
 	case resilience.KindRetry:
 		return h.retry(ctx, j, v)
 	case resilience.KindSnooze:
-		return h.snooze(ctx, j, v, retries)
+		return h.snooze(ctx, j, v)
 	default:
 		if err := h.record(ctx, j, v.Trail); err != nil {
 			return err
@@ -72,8 +71,18 @@ func (h *handlers) untilDue(ctx context.Context, j *job) error {
 	}
 }
 
-// interrupted puts a task back whose run was cut short. Nothing is stored, so
-// that the next run begins where this one did.
+// cutShort ends a walk that was interrupted in the middle of a call. What was
+// answered before it has been paid for and is kept.
+func (h *handlers) cutShort(ctx context.Context, j *job, v resilience.Verdict, err error) error {
+	if len(v.Trail) > 0 {
+		if rerr := h.record(ctx, j, v.Trail); rerr != nil {
+			return rerr
+		}
+	}
+	return h.interrupted(err)
+}
+
+// interrupted puts a task back whose run was cut short, to go on where it was.
 func (h *handlers) interrupted(err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return &Later{At: h.Now(), Why: "interrupted"}
@@ -126,8 +135,8 @@ func (h *handlers) retry(ctx context.Context, j *job, v resilience.Verdict) erro
 
 // snooze puts the lead back. The ledger is written only when something happened:
 // a lead that merely waits for a slot may do so many times.
-func (h *handlers) snooze(ctx context.Context, j *job, v resilience.Verdict, retriesBefore int) error {
-	if len(v.Trail) > 0 || j.progress.Retries != retriesBefore {
+func (h *handlers) snooze(ctx context.Context, j *job, v resilience.Verdict) error {
+	if len(v.Trail) > 0 {
 		if err := h.record(ctx, j, v.Trail); err != nil {
 			return err
 		}

@@ -33,7 +33,7 @@ func (h *handlers) fallback(ctx context.Context, t *asynq.Task) error {
 	// A progress of its own: the fallback has neither retries nor the used-up budget.
 	p := &resilience.Progress{
 		Generation: j.record.Generation, StartedAt: j.progress.StartedAt,
-		Attempt: begin.Attempt - 1, Facts: j.progress.Facts.Clone(),
+		Attempt: begin.Attempt - 1, Heard: j.progress.Heard, Facts: j.progress.Facts.Clone(),
 	}
 	v, err := h.Fallback.Walk(ctx, j.record.Lead, p, resilience.Hooks{Trail: func(e lead.TrailEntry) { h.trail(j, e) }})
 	if err != nil {
@@ -50,23 +50,10 @@ func (h *handlers) fallback(ctx context.Context, t *asynq.Task) error {
 		Status: lead.StatusPartial, Facts: p.Facts, Missing: p.Facts.Profile.Missing(h.Fallback.Want),
 		Fallback: true, Trail: trail, Reason: exhaustion(j.progress, known.Trail),
 	}
-	if len(s.Missing) == 0 && heard(j.progress, known.Trail, v.Trail) {
+	if len(s.Missing) == 0 && p.Heard {
 		s.Status = lead.StatusEnriched
 	}
 	return h.settle(ctx, j, s)
-}
-
-// heard reports whether a provider gave data in this run of the lead. What the
-// source knew already makes no lead an enriched one.
-func heard(p *resilience.Progress, trails ...[]lead.TrailEntry) bool {
-	for _, trail := range trails {
-		for _, e := range trail {
-			if e.Class.HasData() && !e.At.Before(p.StartedAt.Time) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // exhaustion says in one line why a lead did not get a full profile from the

@@ -125,10 +125,12 @@ func (h *handlers) settle(ctx context.Context, j *job, s ledger.Settlement) erro
 	case s.Retries > 0:
 		path = PathRetried
 	}
-	h.Observer.Settled(Settlement{
-		Status: s.Status, Path: path, Retried: s.Retries > 0, First: done.First,
-		SinceStart: now.Sub(s.StartedAt.Time), SinceAccept: now.Sub(j.record.AcceptedAt.Time),
-	})
+	if done.Applied {
+		h.Observer.Settled(Settlement{
+			Status: s.Status, Path: path, Retried: s.Retries > 0, First: done.First,
+			SinceStart: now.Sub(s.StartedAt.Time), SinceAccept: now.Sub(j.record.AcceptedAt.Time),
+		})
+	}
 	j.log.Info().Str("event", "settled").Str("status", string(s.Status)).Str("path", string(path)).
 		Bool("applied", done.Applied).Str("reason", s.Reason).Int("retries", s.Retries).
 		Int64("ms", now.Sub(s.StartedAt.Time).Milliseconds()).Send()
