@@ -3,6 +3,8 @@
 GO       ?= go
 FUZZTIME ?= 30s
 BENCH    ?= .
+# Where make chaos writes its table: chaos.md and chaos.json.
+CHAOS_OUT ?= dist/chaos
 # The packages that `make race` tests.
 RACE     ?= ./...
 
@@ -38,11 +40,13 @@ race: ## Run the tests, shortened, with the race detector
 
 .PHONY: chaos-short
 chaos-short: setup ## Run the fault tests, shortened: processes killed, servers lost
-	$(GO) test -count=1 -short ./chaos/...
+	$(GO) test -count=1 ./chaos/...
 
 .PHONY: chaos
-chaos: setup ## Run the fault tests in full
-	$(GO) test -count=1 -timeout=60m ./chaos/...
+chaos: setup ## Run the fault tests in full; the table goes to dist/chaos
+	@mkdir -p $(CHAOS_OUT)
+	CHAOS=full CHAOS_OUT=$(abspath $(CHAOS_OUT)) $(GO) test -count=1 -timeout=90m ./chaos/...
+	@cat $(CHAOS_OUT)/chaos.md
 
 .PHONY: bench
 bench: setup ## Run the benchmarks; BENCH is a pattern of names

@@ -110,6 +110,7 @@ func (a *App) OpenRedis(ctx context.Context) error {
 		return Usage(err)
 	}
 	a.Redis, a.Queue = rdb, tasks.NewQueue(rdb)
+	a.Queue.Prefix = a.Config.Redis.Prefix
 	return nil
 }
 

@@ -107,6 +107,9 @@ func (a *App) CheckKeys() error {
 	if _, err := a.Config.LedgerURL(); err != nil {
 		return Usage(err)
 	}
+	if _, err := a.Config.AnswersSecret(); err != nil {
+		return Usage(err)
+	}
 	_, _, err := a.Chains(nil)
 	return err
 }

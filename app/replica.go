@@ -44,6 +44,11 @@ func (a *App) NewReplica(name string, m *monitor.Metrics) (*Replica, error) {
 	if err != nil {
 		return nil, errors.Join(err, gate.Shutdown(context.Background()))
 	}
+	store, err := a.Answers(log, m.NotKept)
+	if err != nil {
+		return nil, errors.Join(err, gate.Shutdown(context.Background()))
+	}
+	enrich.Answers, fallback.Answers = store, store
 	server := tasks.NewServer(a.Redis, tasks.Deps{
 		Ledger: a.Ledger, Queue: a.Queue, Chain: enrich, Fallback: fallback, Log: log, Observer: m,
 	}, tasks.ServerConfig{Concurrency: a.Config.Worker.Concurrency, Grace: a.Config.Worker.Grace})

@@ -16,6 +16,7 @@ type Config struct {
 	Pending   Pending             `koanf:"pending" yaml:"pending"`
 	Worker    Worker              `koanf:"worker" yaml:"worker"`
 	Log       Log                 `koanf:"log" yaml:"log"`
+	Answers   Answers             `koanf:"answers" yaml:"answers"`
 	Providers map[string]Provider `koanf:"providers" yaml:"providers"`
 }
 
@@ -64,6 +65,24 @@ type Log struct {
 	Format string `koanf:"format" yaml:"format"` // json, or console for people
 }
 
+// Answers says for how long providers' answers are kept in Redis, so that the same
+// is not paid for twice. An age of 0 keeps nothing.
+type Answers struct {
+	Positive time.Duration `koanf:"positive" yaml:"positive"` // data
+	Negative time.Duration `koanf:"negative" yaml:"negative"` // "not known", "not an address of a person"
+
+	// What their keys and values are derived from: 16 characters or more, random,
+	// the same for all workers. Without one they make one and keep it in Redis.
+	SecretEnv  string `koanf:"secret_env" yaml:"secret_env,omitempty"`   // the variable with the secret
+	SecretFile string `koanf:"secret_file" yaml:"secret_file,omitempty"` // or the file with it
+}
+
+// Ages are one provider's, where they differ from those of all.
+type Ages struct {
+	Positive time.Duration `koanf:"positive" yaml:"positive"`
+	Negative time.Duration `koanf:"negative" yaml:"negative"`
+}
+
 // Provider is one API.
 type Provider struct {
 	BaseURL    string        `koanf:"base_url" yaml:"base_url"` // scheme, host and prefix; the API's paths are appended
@@ -74,6 +93,7 @@ type Provider struct {
 	Circuit    Circuit       `koanf:"circuit" yaml:"circuit"`
 	Patience   time.Duration `koanf:"patience" yaml:"patience"`   // longest wait for a slot of the limits before the lead is put back
 	MaxPause   time.Duration `koanf:"max_pause" yaml:"max_pause"` // longest that the provider's "wait" is believed
+	Answers    Ages          `koanf:"answers" yaml:"answers"`     // by default those of all providers
 }
 
 // Limit allows Rate calls in any window of the length Per.
@@ -110,6 +130,7 @@ func Defaults() Config {
 		Pending:  Pending{First: 2 * time.Second, Max: 2 * time.Minute},
 		Worker:   Worker{Concurrency: 32, Admin: "127.0.0.1:9090", Grace: 20 * time.Second},
 		Log:      Log{Level: "info", Format: "json"},
+		Answers:  Answers{Positive: 24 * time.Hour, Negative: 24 * time.Hour, SecretEnv: SecretEnv},
 	}
 }
 

@@ -189,7 +189,7 @@ func (l *loader) readEnviron() {
 	l.values = map[string]any{}
 	for _, kv := range l.src.Environ {
 		name, value, _ := strings.Cut(kv, "=")
-		if !strings.HasPrefix(name, Prefix) || name == FileEnv {
+		if !strings.HasPrefix(name, Prefix) || name == FileEnv || name == SecretEnv {
 			continue
 		}
 		key := strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(name, Prefix), "__", "."))
@@ -269,13 +269,27 @@ func (l *loader) decode() Config {
 	if err != nil {
 		l.decodeProblems(err)
 	}
+	inheritAges(&c, k.Exists)
 	return c
 }
 
+// inheritAges gives a provider the ages of all where it has none of its own.
+func inheritAges(c *Config, given func(key string) bool) {
+	for name, p := range c.Providers {
+		if !given("providers." + name + ".answers.positive") {
+			p.Answers.Positive = c.Answers.Positive
+		}
+		if !given("providers." + name + ".answers.negative") {
+			p.Answers.Negative = c.Answers.Negative
+		}
+		c.Providers[name] = p
+	}
+}
+
 // durationHook refuses a number without a unit where a duration belongs: 5 would
-// be five nanoseconds.
+// be five nanoseconds. 0 is 0 in every unit.
 func durationHook(from, to reflect.Type, v any) (any, error) {
-	if to != reflect.TypeFor[time.Duration]() || from == to || from.Kind() == reflect.String {
+	if to != reflect.TypeFor[time.Duration]() || from == to || from.Kind() == reflect.String || v == 0 {
 		return v, nil
 	}
 	return nil, fmt.Errorf("%v has no unit: write a duration such as 5s", v)

@@ -40,6 +40,7 @@ func TestWithoutAFileTheDefaultsHold(t *testing.T) {
 	for name, f := range facts {
 		p := defaultProvider()
 		p.BaseURL, p.APIKeyEnv, p.Limits = f.BaseURL, f.APIKeyEnv, f.Limits
+		p.Answers = Ages{Positive: 24 * time.Hour, Negative: 24 * time.Hour}
 		want.Providers[name] = p
 	}
 	if diff := cmp.Diff(want, c); diff != "" {
@@ -121,6 +122,9 @@ func TestAProblemNamesPlaceKeyAndCure(t *testing.T) {
 		{"a base URL with a path that is none", "providers: {hunter: {base_url: api.hunter.io}}", nil, []string{"base_url", "https://"}},
 		{"a ratio without calls", "providers: {hunter: {circuit: {ratio: 0.5}}}", nil, []string{"circuit.min_calls"}},
 		{"a longest cooldown that is shorter", "providers: {hunter: {circuit: {max_cooldown: 1s}}}", nil, []string{"circuit.max_cooldown", "30s"}},
+		{"a negative age", "answers: {negative: -1h}", nil, []string{":1", "answers.negative", "24h, or 0"}},
+		{"a provider's negative age", "providers: {hunter: {answers: {positive: -1h}}}", nil, []string{":1", "providers.hunter.answers.positive", "24h, or 0"}},
+		{"an age without a unit", "answers: {positive: 30}", nil, []string{":1", "answers.positive", "unit"}},
 		{"a wrong log level", "log: {level: loud}", nil, []string{"log.level", "debug, info"}},
 	}
 	for _, tt := range tests {
@@ -136,6 +140,57 @@ func TestAProblemNamesPlaceKeyAndCure(t *testing.T) {
 			}
 			if strings.Contains(err.Error(), "hunter2") {
 				t.Errorf("the message quotes a password: %s", err)
+			}
+		})
+	}
+}
+
+func TestAProviderHasTheAgesOfAllUnlessItHasItsOwn(t *testing.T) {
+	c, err := load(t, `
+answers: {positive: 12h, negative: 0}
+providers: {hunter: {answers: {negative: 1h}}}
+`, "BACKSTOP_PROVIDERS__CLEARBIT__ANSWERS__POSITIVE=0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]Ages{"clearbit": c.Providers["clearbit"].Answers, "hunter": c.Providers["hunter"].Answers}
+	want := map[string]Ages{"clearbit": {}, "hunter": {Positive: 12 * time.Hour, Negative: time.Hour}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestANegativeAgeOfAllIsReportedOnce(t *testing.T) {
+	_, err := load(t, "answers: {positive: -1h}")
+	if err == nil || strings.Contains(err.Error(), "providers.") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestTheSecretOfTheAnswersIsNoKeyAndNotTooShort(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(file, []byte("a secret of twenty-five..\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct{ name, file, variable, want, err string }{
+		{"none", "", "", "", ""},
+		{"of the usual variable", "", "0123456789abcdef", "0123456789abcdef", ""},
+		{"of a file", "answers: {secret_file: " + file + "}", "0123456789abcdef", "a secret of twenty-five..", ""},
+		{"too short", "", "hunter2", "", "16 or more"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Setenv(SecretEnv, tt.variable)
+			c, err := load(t, tt.file, SecretEnv+"="+tt.variable)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := c.AnswersSecret()
+			if got != tt.want || (err == nil) != (tt.err == "") {
+				t.Errorf("got %q, %v", got, err)
+			}
+			if err != nil && (!strings.Contains(err.Error(), tt.err) || strings.Contains(err.Error(), "hunter2")) {
+				t.Errorf("the message is %v", err)
 			}
 		})
 	}

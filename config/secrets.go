@@ -59,6 +59,22 @@ func (c Config) APIKey(provider string) (string, error) {
 	return secret("providers."+provider+".api_key", p.APIKeyEnv, p.APIKeyFile)
 }
 
+// SecretEnv is the variable that holds the workers' common secret unless the
+// configuration names another one.
+const SecretEnv = Prefix + "SECRET"
+
+// minSecret is the shortest secret, in characters.
+const minSecret = 16
+
+// AnswersSecret is the secret of the kept answers, "" when there is none.
+func (c Config) AnswersSecret() (string, error) {
+	s, err := secret("answers.secret", c.Answers.SecretEnv, c.Answers.SecretFile)
+	if err == nil && s != "" && len(s) < minSecret {
+		return "", fmt.Errorf("answers: the secret has %d characters: use %d or more random ones", len(s), minSecret)
+	}
+	return s, err
+}
+
 // secret reads a secret from the file, if one is named, else from the variable.
 func secret(key, env, file string) (string, error) {
 	if file != "" {

@@ -94,10 +94,18 @@ func (l *loader) validate(c Config) {
 			l.problem("worker.admin", "is not host:port: use 127.0.0.1:9090, or empty for none")
 		}
 	}
+	l.age("answers.positive", c.Answers.Positive)
+	l.age("answers.negative", c.Answers.Negative)
 	l.checkList("log.level", []string{c.Log.Level}, []string{"debug", "info", "warn", "error"})
 	l.checkList("log.format", []string{c.Log.Format}, []string{"json", "console"})
 	for _, name := range names(c.Providers) {
 		l.provider("providers."+name, c.Providers[name])
+		if a := c.Providers[name].Answers; a.Positive != c.Answers.Positive { // else it was checked above
+			l.age("providers."+name+".answers.positive", a.Positive)
+		}
+		if a := c.Providers[name].Answers; a.Negative != c.Answers.Negative {
+			l.age("providers."+name+".answers.negative", a.Negative)
+		}
 	}
 }
 
@@ -136,6 +144,12 @@ func (l *loader) provider(key string, p Provider) {
 func (l *loader) positive(key string, d time.Duration) {
 	if d <= 0 {
 		l.problem(key, "is %s: use a positive duration such as 5s", d)
+	}
+}
+
+func (l *loader) age(key string, d time.Duration) {
+	if d < 0 {
+		l.problem(key, "is %s: use a duration such as 24h, or 0 to keep nothing", d)
 	}
 }
 

@@ -10,26 +10,28 @@ import (
 	"backstop/testkit"
 )
 
-// limitEnv lets each provider be called ten times a second by all replicas
-// together.
+// limitEnv lets each provider be called thirty times in ten seconds by all replicas
+// together. The gate keeps a fiftieth of a window free for calls that reach the
+// provider less evenly than they left: here 200 ms, which also a machine that is
+// busy with other tests keeps.
 var limitEnv = []string{
-	"BACKSTOP_PROVIDERS__CLEARBIT__LIMITS=[{rate: 10, per: 1s}]",
-	"BACKSTOP_PROVIDERS__HUNTER__LIMITS=[{rate: 10, per: 1s}]",
+	"BACKSTOP_PROVIDERS__CLEARBIT__LIMITS=[{rate: 30, per: 10s}]",
+	"BACKSTOP_PROVIDERS__HUNTER__LIMITS=[{rate: 30, per: 10s}]",
 	"BACKSTOP_PROVIDERS__CLEARBIT__TIMEOUT=2s",
 }
 
-// The incident: three replicas, ten calls a second in all, and an API that drops
-// the rest without an answer.
+// The incident: three replicas, one allowance, and an API that drops the rest
+// without an answer.
 func TestThreeWorkersNeverExceedOneLimit(t *testing.T) {
-	n := 300
+	n := 90
 	if testing.Short() {
-		n = 100
+		n = 50
 	}
 	f := newFleet(t, "sqlite", `
 latency: {min: 20ms, max: 60ms}
 limits:
-  clearbit: {rate: 10, per: 1s, enforce: drop}
-  hunter: {rate: 10, per: 1s, enforce: drop}
+  clearbit: {rate: 30, per: 10s, enforce: drop}
+  hunter: {rate: 30, per: 10s, enforce: drop}
 faults:
   - {provider: clearbit, match: "second.*", status: 404}
 `, limitEnv...)
@@ -42,12 +44,12 @@ faults:
 		t.Errorf("the books: %+v", b)
 	}
 	for name, book := range f.books() {
-		if book.Dropped != 0 || book.OverLimit != 0 || book.MostInAnySecond > 10 {
-			t.Errorf("%s dropped %d calls; there were %d in one second", name, book.Dropped, book.MostInAnySecond)
+		if book.Dropped != 0 || book.OverLimit != 0 || book.MostInAnyWindow > 30 {
+			t.Errorf("%s dropped %d calls; there were %d in one window", name, book.Dropped, book.MostInAnyWindow)
 		}
 	}
 	// Not a benchmark: it would take so long only if the allowance lay idle.
-	if ideal := time.Duration(n) * time.Second / 10; took > 2*ideal+10*time.Second {
+	if ideal := time.Duration(n) * time.Second / 3; took > 2*ideal+15*time.Second {
 		t.Errorf("%d leads took %s", n, took)
 	}
 }

@@ -184,8 +184,8 @@ func (f *fleet) checkReport() {
 }
 
 func TestSIGTERMInTheMiddleLosesNothingAndRepeatsNothing(t *testing.T) {
-	n := leads(t) / 2
-	f := newFleet(t, "sqlite", "latency: {min: 100ms, max: 200ms}\n", troubleEnv...)
+	const n = 800
+	f := newFleet(t, "sqlite", "latency: {min: 400ms, max: 600ms}\n", troubleEnv...)
 	workers := f.workers(2)
 	file := f.write("leads.csv", csvOf(n))
 	f.run(0, enqueuePackage, "file", file)
@@ -195,7 +195,7 @@ func TestSIGTERMInTheMiddleLosesNothingAndRepeatsNothing(t *testing.T) {
 	if got := f.audit(); got.Open == 0 || got.Unaccounted != 0 {
 		t.Fatalf("the test wants to stop a worker in the middle: %+v", got)
 	}
-	workers[1].WaitLines(settledLine, n/4, time.Minute)
+	workers[1].WaitLines(settledLine, 100, time.Minute)
 	stopped(t, workers[1])
 
 	drain := f.start(workerPackage, "run", "--drain")

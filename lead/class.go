@@ -24,6 +24,7 @@ const (
 const (
 	ClassSkip     Class = "skip"     // the gate refused: circuit open, provider parked
 	ClassFallback Class = "fallback" // the lead went to the fallback
+	ClassCrash    Class = "crash"    // a run of the lead ended without a word; its worker died, or Redis lost the reply
 )
 
 // Classes lists the classes of answers.

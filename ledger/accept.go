@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -53,24 +54,31 @@ RETURNING lead_id`
 	acceptChunk = 1000
 )
 
+// How long Accept tries again while the database is away.
+const (
+	acceptPatience  = 10 * time.Second
+	acceptFirstWait = 100 * time.Millisecond
+	acceptMaxWait   = 2 * time.Second
+)
+
 // Accept takes leads, which must be as [lead.Normalize] returns them, into the
 // ledger: all of them, or with an error none. The results are in the order of the
 // leads. A lead that is there already stays as it is.
+//
+// While the database is away Accept tries again, for about ten seconds or until
+// ctx ends. If it was away only after it had committed, so that its answer was
+// lost, the leads are there with the request IDs of this call, and are new ones. An
+// error that [IsAway] recognizes, or that of ctx, leaves open whether they are there.
 func (l *Ledger) Accept(ctx context.Context, leads []lead.Lead) ([]Accepted, error) {
 	rows, ids, err := newLeads(leads, lead.At(l.now()))
 	if err != nil {
 		return nil, fmt.Errorf("accept leads: %w", err)
 	}
 	var stored map[string]Accepted
-	err = l.writer.do(ctx, &write{run: func(ctx context.Context, s session) error {
-		stored = make(map[string]Accepted, len(rows))
-		for chunk := range slices.Chunk(rows, acceptChunk) {
-			if err := insertChunk(ctx, s, chunk, stored); err != nil {
-				return err
-			}
-		}
-		return nil
-	}})
+	err = whileAway(ctx, func() (err error) {
+		stored, err = l.acceptOnce(ctx, rows)
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("accept leads: %w", err)
 	}
@@ -82,6 +90,49 @@ func (l *Ledger) Accept(ctx context.Context, leads []lead.Lead) ([]Accepted, err
 		stored[id] = again // for the next time it comes in this batch
 	}
 	return results, nil
+}
+
+// acceptOnce stores the rows in one transaction and returns all as they are stored.
+func (l *Ledger) acceptOnce(ctx context.Context, rows []acceptedRow) (map[string]Accepted, error) {
+	var stored map[string]Accepted
+	err := l.writer.do(ctx, &write{run: func(ctx context.Context, s session) error {
+		stored = make(map[string]Accepted, len(rows))
+		for chunk := range slices.Chunk(rows, acceptChunk) {
+			if err := insertChunk(ctx, s, chunk, stored); err != nil {
+				return err
+			}
+		}
+		return nil
+	}})
+	if err != nil {
+		return nil, err // stored may still be written to
+	}
+	return stored, nil
+}
+
+// whileAway repeats op while the database is away, for acceptPatience from the
+// first failure or until ctx ends.
+func whileAway(ctx context.Context, op func() error) error {
+	var giveUp time.Time
+	for wait := acceptFirstWait; ; wait = min(2*wait, acceptMaxWait) {
+		err := op()
+		if !IsAway(err) {
+			return err
+		}
+		if giveUp.IsZero() {
+			giveUp = time.Now().Add(acceptPatience)
+		}
+		if time.Now().Add(wait).After(giveUp) {
+			return err
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return fmt.Errorf("stopped waiting for the ledger to come back: %w", context.Cause(ctx))
+		}
+	}
 }
 
 // newLeads makes rows of the leads, each once and in the order of their IDs, and
@@ -128,9 +179,11 @@ func insertChunk(ctx context.Context, s session, chunk []acceptedRow, stored map
 		isNew[id] = true
 	}
 	var old []string
+	requests := map[string]string{}
 	for _, r := range chunk {
 		if !isNew[r.LeadID] {
 			old = append(old, r.LeadID)
+			requests[r.LeadID] = r.RequestID
 			continue
 		}
 		stored[r.LeadID] = Accepted{LeadID: r.LeadID, RequestID: r.RequestID, Generation: 1, Live: true, Lead: r.is}
@@ -147,6 +200,7 @@ func insertChunk(ctx context.Context, s session, chunk []acceptedRow, stored map
 		return fmt.Errorf("read leads that are there: %w", err)
 	}
 	for _, a := range duplicates {
+		a.Duplicate = a.RequestID != requests[a.LeadID] // else this very call stored it before
 		stored[a.LeadID] = a
 	}
 	return nil
@@ -154,7 +208,7 @@ func insertChunk(ctx context.Context, s session, chunk []acceptedRow, stored map
 
 func scanAccepted(r *sql.Rows) (Accepted, error) {
 	var (
-		a       = Accepted{Duplicate: true}
+		a       Accepted
 		settled int
 		text    string
 	)

@@ -14,8 +14,11 @@ import (
 type change struct {
 	leadID string
 	trail  []lead.TrailEntry
-	edit   func(*row) // may be called more than once, each time on a fresh row
-	err    error      // ErrNotFound, or nil: the change of an unknown lead fails alone
+	edit   func(*row) fate // may be called more than once, each time on a fresh row
+
+	// Set when it was made. They are the change's own: its companions succeed.
+	err      error // nil, ErrNotFound or ErrStale
+	repeated bool  // all of it had been written before
 }
 
 // row is a lead as a transaction read and locked it.
@@ -26,15 +29,19 @@ type row struct {
 	TrailLength       int      `json:"trail_length"`
 	StartedAt         *int64   `json:"started_at"`
 	Progress          hexBytes `json:"progress"` // nil leaves the stored one
+	Version           int64    `json:"version"`
+	LastWrite         string   `json:"last_write"` // of those that are fenced
 
 	generation int
 	acceptedAt int64
 	started    lead.Time
+	added      []trailRow // to the trail, in this transaction
 
 	// The current outcome; Status is "" while there is none.
 	status       lead.Status
 	score        int
 	firstSettled lead.Time
+	settled      lead.Time
 	outcome      *outcomeRow // the outcome to write, if it changes
 }
 
@@ -55,36 +62,21 @@ type outcomeRow struct {
 	SettledAt      *int64      `json:"settled_at"`
 }
 
-// trailRow is a row of the table trail.
-type trailRow struct {
-	LeadID   string     `json:"lead_id"`
-	N        int        `json:"n"`
-	Attempt  int        `json:"attempt"`
-	Provider string     `json:"provider"`
-	Class    lead.Class `json:"class"`
-	Status   int        `json:"status"`
-	Detail   string     `json:"detail"`
-	At       *int64     `json:"at"`
-	Millis   int64      `json:"ms"`
-}
-
 // Leads are locked in the order of their IDs, so that two processes never wait
 // for each other in a circle. The outcomes are read after the lock is held:
 // PostgreSQL re-reads only locked rows, and a join would give a stale score.
 const (
-	lockLeads = `SELECT lead_id, generation, settled_generation, retries, trail_length, accepted_at, started_at
+	lockLeads = `SELECT lead_id, generation, settled_generation, retries, trail_length, accepted_at, started_at, version, last_write
 FROM leads WHERE lead_id IN {list $1} ORDER BY lead_id {for update}`
 
-	readScores = `SELECT lead_id, status, score, first_settled_at FROM outcomes WHERE lead_id IN {list $1}`
+	readScores = `SELECT lead_id, status, score, first_settled_at, settled_at FROM outcomes WHERE lead_id IN {list $1}`
 
 	updateLeads = `UPDATE leads SET settled_generation = r.settled_generation, retries = r.retries,
-	trail_length = r.trail_length, started_at = r.started_at, progress = coalesce(r.progress, leads.progress)
-FROM {rows $1: lead_id text, settled_generation bigint, retries bigint, trail_length bigint, started_at bigint, progress bytes} AS r
+	trail_length = r.trail_length, started_at = r.started_at, progress = coalesce(r.progress, leads.progress),
+	version = r.version, last_write = r.last_write
+FROM {rows $1: lead_id text, settled_generation bigint, retries bigint, trail_length bigint, started_at bigint, progress bytes,
+	version bigint, last_write text} AS r
 WHERE leads.lead_id = r.lead_id`
-
-	insertTrail = `INSERT INTO trail (lead_id, n, attempt, provider, class, status, detail, at, ms)
-SELECT lead_id, n, attempt, provider, class, status, detail, at, ms
-FROM {rows $1: lead_id text, n bigint, attempt bigint, provider text, class text, status bigint, detail text, at bigint, ms bigint} AS r`
 
 	upsertOutcomes = `INSERT INTO outcomes (lead_id, status, score, reason, profile, missing, provenance, retries, fallback,
 	accepted_at, started_at, first_settled_at, settled_at)
@@ -120,15 +112,21 @@ func apply(ctx context.Context, s session, changes []*change) error {
 			c.err = ErrNotFound
 			continue
 		}
-		c.err = nil
-		c.edit(r)
-		trail = append(trail, r.extend(c.trail)...)
+		f := c.edit(r)
+		c.err, c.repeated = nil, f == repeated
+		if f == stale {
+			c.err = ErrStale
+		}
+		if err := r.extend(ctx, s, c, f); err != nil {
+			return err
+		}
 		if !seen[c.leadID] {
 			seen[c.leadID] = true
 			changed = append(changed, r)
 		}
 	}
 	for _, r := range changed {
+		trail = append(trail, r.added...)
 		if r.outcome != nil {
 			outcomes = append(outcomes, r.outcome)
 		}
@@ -171,7 +169,8 @@ func lockRows(ctx context.Context, s session, changes []*change) (map[string]*ro
 	rows := map[string]*row{}
 	_, err = readAll(ctx, s, func(sr *sql.Rows) (struct{}, error) {
 		var r row
-		err := sr.Scan(&r.LeadID, &r.generation, &r.SettledGeneration, &r.Retries, &r.TrailLength, &r.acceptedAt, stamp{&r.started})
+		err := sr.Scan(&r.LeadID, &r.generation, &r.SettledGeneration, &r.Retries, &r.TrailLength, &r.acceptedAt,
+			stamp{&r.started}, &r.Version, &r.LastWrite)
 		r.StartedAt = millis(r.started)
 		rows[r.LeadID] = &r
 		return struct{}{}, err
@@ -181,14 +180,14 @@ func lockRows(ctx context.Context, s session, changes []*change) (map[string]*ro
 	}
 	_, err = readAll(ctx, s, func(sr *sql.Rows) (struct{}, error) {
 		var (
-			id           string
-			status       lead.Status
-			score        int
-			firstSettled lead.Time
+			id                    string
+			status                lead.Status
+			score                 int
+			firstSettled, settled lead.Time
 		)
-		err := sr.Scan(&id, &status, &score, stamp{&firstSettled})
+		err := sr.Scan(&id, &status, &score, stamp{&firstSettled}, stamp{&settled})
 		if r := rows[id]; r != nil {
-			r.status, r.score, r.firstSettled = status, score, firstSettled
+			r.status, r.score, r.firstSettled, r.settled = status, score, firstSettled, settled
 		}
 		return struct{}{}, err
 	}, readScores, list)
@@ -203,17 +202,4 @@ func (r *row) start(at lead.Time) {
 	if r.started.IsZero() {
 		r.started, r.StartedAt = at, millis(at)
 	}
-}
-
-// extend appends entries to the lead's trail and returns them as rows.
-func (r *row) extend(entries []lead.TrailEntry) []trailRow {
-	var rows []trailRow
-	for _, e := range entries {
-		r.TrailLength++
-		rows = append(rows, trailRow{
-			LeadID: r.LeadID, N: r.TrailLength, Attempt: e.Attempt, Provider: plain(e.Provider), Class: lead.Class(plain(string(e.Class))),
-			Status: e.Status, Detail: plain(e.Detail), At: millis(e.At), Millis: e.Millis,
-		})
-	}
-	return rows
 }

@@ -12,6 +12,10 @@
 //     and number of settlements, by however many processes.
 //   - A lead is live until its current generation is settled. Generation 1 begins
 //     when the lead is accepted, the next ones with [Ledger.Reopen].
+//   - A run of a lead that was overtaken by another one changes nothing but the
+//     trail ([ErrStale]). It is told by the [Record.Version] that it began from.
+//   - A write whose commit succeeded and whose answer was lost may be repeated, and
+//     counts once.
 //   - The trail only grows. It is kept whether or not an outcome is replaced.
 //   - Errors and logs of this package hold no lead data and no password.
 //     [IsAway] tells a database that cannot be reached, where trying again later

@@ -19,6 +19,9 @@ var (
 	ErrNotFound = errors.New("not in the ledger")
 	// ErrClosed is the error of a write after [Ledger.Close].
 	ErrClosed = errors.New("the ledger is closed")
+	// ErrStale is the error of a fenced write that came too late: the run that made
+	// it was overtaken.
+	ErrStale = errors.New("another run of the lead has gone on meanwhile")
 
 	errTimeout = errors.New("the database did not answer in time")
 )
@@ -47,7 +50,7 @@ func IsAway(err error) bool {
 	}
 	// Not net.Error: every error number of the system, "no such file" too, is one.
 	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
-		errors.As(err, &network) || pgconn.SafeToRetry(err)
+		errors.Is(err, pgconn.ErrConnClosed) || errors.As(err, &network) || pgconn.SafeToRetry(err)
 }
 
 // isAwaySQLite knows the primary result codes (https://www.sqlite.org/rescode.html)

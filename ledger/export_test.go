@@ -15,13 +15,19 @@ func WriterPragma(t *testing.T, l *Ledger, pragma string) (value string) {
 	return value
 }
 
-// LivePlan is SQLite's plan for a page of live leads.
-func LivePlan(t *testing.T, l *Ledger) string {
+// The queries of the two sweeps.
+const (
+	LiveQuery     = liveRecords
+	UnqueuedQuery = unqueuedRecords
+)
+
+// SweepPlan is SQLite's plan for a page of a sweep.
+func SweepPlan(t *testing.T, l *Ledger, query string) string {
 	t.Helper()
 	lines, err := readAll(t.Context(), l.reader(), func(r *sql.Rows) (line string, err error) {
 		var id, parent, unused int
 		return line, r.Scan(&id, &parent, &unused, &line)
-	}, "EXPLAIN QUERY PLAN "+liveRecords, "", 0, 1)
+	}, "EXPLAIN QUERY PLAN "+query, "", 0, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"backstop/lead"
 )
@@ -172,9 +173,14 @@ func jsonText(v any) (string, error) {
 	return string(b), nil
 }
 
-// plain takes the NULs out of a text, which PostgreSQL cannot store. Bytes that
-// are not UTF-8 are replaced when the text becomes JSON.
-func plain(s string) string { return strings.ReplaceAll(s, "\x00", "") }
+// plain is a text as it is stored: without NULs, which PostgreSQL cannot keep, and
+// with each byte that is not UTF-8 replaced, as JSON would do.
+func plain(s string) string {
+	if !utf8.ValidString(s) {
+		s = string([]rune(s))
+	}
+	return strings.ReplaceAll(s, "\x00", "")
+}
 
 // stamp is a time as the ledger stores it: milliseconds, or NULL for the zero
 // time. It is the target of a scan.

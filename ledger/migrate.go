@@ -33,6 +33,14 @@ func migrate(ctx context.Context, d *dialect, url string, db *sql.DB) error {
 		if err != nil {
 			return err
 		}
+		// goose itself passes over versions that it does not know.
+		has, known, err := p.GetVersions(ctx)
+		if err != nil {
+			return err
+		}
+		if has > known {
+			return fmt.Errorf("it was written by a newer version of this program (schema %d; this one knows %d): update the program", has, known)
+		}
 		_, err = p.Up(ctx)
 		return err
 	})

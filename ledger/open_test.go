@@ -75,12 +75,45 @@ func TestASQLiteLedgerWritesThroughToTheDisk(t *testing.T) {
 	}
 }
 
-// TestTheSweepReadsOnlyLiveLeads looks at SQLite's plan. PostgreSQL chooses by
+// TestASweepReadsOnlyItsOwnLeads looks at SQLite's plan. PostgreSQL chooses by
 // statistics, which a test's few rows do not give.
-func TestTheSweepReadsOnlyLiveLeads(t *testing.T) {
+func TestASweepReadsOnlyItsOwnLeads(t *testing.T) {
 	l := open(t, databases["SQLite"](t), ledger.Options{})
-	if plan := ledger.LivePlan(t, l); !strings.Contains(plan, "USING INDEX leads_live (lead_id>?)") {
-		t.Errorf("the plan is:\n%s", plan)
+	for query, index := range map[string]string{ledger.LiveQuery: "leads_live", ledger.UnqueuedQuery: "leads_unqueued"} {
+		if plan := ledger.SweepPlan(t, l, query); !strings.Contains(plan, "USING INDEX "+index+" (lead_id>?)") {
+			t.Errorf("the plan is:\n%s", plan)
+		}
+	}
+}
+
+func TestALedgerOfANewerProgramIsRefused(t *testing.T) {
+	for name, newURL := range databases {
+		t.Run(name, func(t *testing.T) {
+			url := newURL(t)
+			l := open(t, url, ledger.Options{})
+			if _, err := l.Accept(t.Context(), []lead.Lead{numbered(1)}); err != nil {
+				t.Fatal(err)
+			}
+			driver, source := "pgx", url
+			if path, ok := strings.CutPrefix(url, "sqlite://"); ok {
+				driver, source = "sqlite", "file:"+path
+			}
+			db, err := sql.Open(driver, source)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer db.Close()
+			if _, err := db.Exec("INSERT INTO goose_db_version (version_id, is_applied) VALUES (999, true)"); err != nil {
+				t.Fatal(err)
+			}
+			again, err := ledger.Open(t.Context(), url, ledger.Options{})
+			if err == nil {
+				t.Fatal(again.Close(), "it was opened")
+			}
+			if !strings.Contains(err.Error(), "newer version of this program (schema 999; this one knows 2)") || ledger.IsAway(err) {
+				t.Errorf("got %v", err)
+			}
+		})
 	}
 }
 

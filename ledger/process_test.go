@@ -57,13 +57,16 @@ func childWrites(ctx context.Context, l *ledger.Ledger) error {
 		return err
 	}
 	for i := range childLeads {
+		entry := lead.TrailEntry{Attempt: 1, Provider: "p", Detail: fmt.Sprint(first + i)} // another one each time
 		leads := []lead.Lead{numbered(first + i), numbered(sharedLeadID)}
 		accepted, err := l.Accept(ctx, leads)
 		if err != nil {
 			return err
 		}
 		for _, a := range accepted {
-			if _, err := l.Settle(ctx, settled(a.LeadID)); err != nil {
+			s := settled(a.LeadID)
+			s.Trail = []lead.TrailEntry{entry}
+			if _, err := l.Settle(ctx, s); err != nil {
 				return err
 			}
 		}

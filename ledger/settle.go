@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -16,27 +17,52 @@ type Attempt struct {
 	Retries    int       // retries used so far
 	Progress   []byte    // what the next attempt must know; nil leaves what is there
 	Trail      []lead.TrailEntry
+	Version    int64 // the Record.Version that the run began from; 0: not fenced
 }
 
-// Record appends to a lead's trail and keeps what its next attempt must know. An
-// attempt of another generation than the lead's current one only extends the
-// trail. It returns when the record is durable; a lead that is not there is
-// [ErrNotFound].
-func (l *Ledger) Record(ctx context.Context, a Attempt) error {
-	c := &change{leadID: a.LeadID, trail: a.Trail, edit: func(r *row) {
-		if a.Generation != r.generation {
-			return
-		}
-		r.start(a.StartedAt)
-		r.Retries = a.Retries
-		if a.Progress != nil {
-			r.Progress = a.Progress
-		}
+// Record appends to a lead's trail, keeps what its next attempt must know, and
+// returns the lead's new version. An attempt of another generation than the lead's
+// current one only extends the trail. It returns when the record is durable; a lead
+// that is not there is [ErrNotFound].
+//
+// The record of a run that was overtaken, because the lead has another version than
+// the run began from, only extends the trail: the calls in it were made. The error
+// is [ErrStale]. A record that is repeated because the answer to it was lost is
+// neither stale nor written twice.
+func (l *Ledger) Record(ctx context.Context, a Attempt) (version int64, err error) {
+	fenced, err := newFence("record", a.Generation, a.Version, a)
+	if err != nil {
+		return 0, fmt.Errorf("record attempt of %s: %w", a.LeadID, err)
+	}
+	var after int64
+	c := &change{leadID: a.LeadID, trail: a.Trail, edit: func(r *row) fate {
+		f := r.record(a, fenced)
+		after = r.Version
+		return f
 	}}
 	if err := l.writer.do(ctx, &write{change: c}); err != nil {
-		return fmt.Errorf("record attempt of %s: %w", a.LeadID, err)
+		return 0, fmt.Errorf("record attempt of %s: %w", a.LeadID, err)
 	}
-	return nil
+	return after, nil
+}
+
+func (r *row) record(a Attempt, fenced fence) fate {
+	f := r.admit(fenced)
+	if a.Version == 0 {
+		f = unsure
+	}
+	if f == repeated || f == stale || a.Generation != r.generation {
+		return f
+	}
+	if a.Version == 0 {
+		r.Version++
+	}
+	r.start(a.StartedAt)
+	r.Retries = a.Retries
+	if a.Progress != nil {
+		r.Progress = a.Progress
+	}
+	return f
 }
 
 // A Settlement says how a generation of a lead ended.
@@ -51,6 +77,7 @@ type Settlement struct {
 	Retries    int
 	Fallback   bool              // settled by the fallback task
 	Trail      []lead.TrailEntry // the entries that are not recorded yet
+	Version    int64             // the Record.Version that the run began from; 0: not fenced
 }
 
 // Settled is what a settlement did.
@@ -64,19 +91,53 @@ type Settled struct {
 // if its [lead.Outcome.Score] is higher than the one's that is there; the trail is
 // extended and the generation is settled in any case. It returns when all of that
 // is durable; a lead that is not there is [ErrNotFound].
+//
+// The settlement of a run that was overtaken only extends the trail; it returns
+// the status that is there, and [ErrStale]. One that is not fenced does not overtake
+// anybody: the fallback's leaves the enrichment, which may still be in its call, the
+// right to raise the outcome. A settlement that is repeated because the answer to it
+// was lost is not written twice, and says that it was applied if an outcome of its
+// score is the current one.
 func (l *Ledger) Settle(ctx context.Context, s Settlement) (Settled, error) {
 	o, err := newOutcomeRow(s)
 	if err != nil {
 		return Settled{}, fmt.Errorf("settle %s: %w", s.LeadID, err)
 	}
-	var result Settled
-	c := &change{leadID: s.LeadID, trail: s.Trail, edit: func(r *row) {
+	fenced, err := newFence("settle", s.Generation, s.Version, s)
+	if err != nil {
+		return Settled{}, fmt.Errorf("settle %s: %w", s.LeadID, err)
+	}
+	var result, before Settled
+	c := &change{leadID: s.LeadID, trail: s.Trail, edit: func(r *row) fate {
+		before = r.settledAs(o)
+		f := r.admit(fenced)
+		switch {
+		case f == repeated || f == stale:
+			result = Settled{Status: r.status}
+			return f
+		case s.Version == 0 && r.SettledGeneration >= s.Generation:
+			f = unsure
+		}
 		result = r.settle(s, o, l.now())
+		return f
 	}}
-	if err := l.writer.do(ctx, &write{change: c}); err != nil {
-		return Settled{}, fmt.Errorf("settle %s: %w", s.LeadID, err) // result may still be written to
+	err = l.writer.do(ctx, &write{change: c})
+	switch {
+	case errors.Is(err, ErrStale):
+		return result, fmt.Errorf("settle %s: %w", s.LeadID, err)
+	case err != nil: // result may still be written to
+		return Settled{}, fmt.Errorf("settle %s: %w", s.LeadID, err)
+	case c.repeated:
+		return before, nil
 	}
 	return result, nil
+}
+
+// settledAs is what the settlement did that led to an outcome like o, if that is
+// the current one.
+func (r *row) settledAs(o outcomeRow) Settled {
+	is := r.status == o.Status && r.score == o.Score
+	return Settled{Applied: is, Status: r.status, First: is && r.settled.Equal(r.firstSettled.Time)}
 }
 
 // newOutcomeRow encodes what a settlement says, here and not in the writer, so
@@ -120,6 +181,6 @@ func (r *row) settle(s Settlement, o outcomeRow, now time.Time) Settled {
 		r.firstSettled = at
 	}
 	o.AcceptedAt, o.StartedAt, o.FirstSettledAt, o.SettledAt = r.acceptedAt, millis(started), millis(r.firstSettled), millis(at)
-	r.status, r.score, r.outcome = o.Status, o.Score, &o
+	r.status, r.score, r.settled, r.outcome = o.Status, o.Score, at, &o
 	return Settled{Applied: true, Status: o.Status, First: first}
 }

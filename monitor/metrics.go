@@ -17,7 +17,7 @@ type Metrics struct {
 	Registry *prometheus.Registry
 
 	calls, retries, transitions, settled, rescued *prometheus.CounterVec
-	panics                                        *prometheus.CounterVec
+	panics, kept, notKept                         *prometheus.CounterVec
 	snoozes, retriedLeads                         prometheus.Counter
 	callSeconds                                   *prometheus.HistogramVec
 	leadSeconds, acceptedSeconds                  prometheus.Histogram
@@ -41,6 +41,8 @@ func NewMetrics() *Metrics {
 		settled:     counter("settled_leads_total", "Outcomes written, by status and by the way to them.", "status", "path"),
 		rescued:     counter("rescued_leads_total", "Leads that the reconciler put back, by queue.", "queue"),
 		panics:      counter("provider_panics_total", "Panics of a provider's client.", "provider"),
+		kept:        counter("kept_answers_total", "Calls to providers that were not made because the answer was kept.", "provider"),
+		notKept:     counter("answers_not_kept_total", "Answers that should have been kept and were not, because Redis was away.", "provider"),
 		snoozes: prometheus.NewCounter(prometheus.CounterOpts{Namespace: "backstop", Name: "snoozes_total",
 			Help: "Leads put back without a failure: no free slot, a pause, a pending answer."}),
 		retriedLeads: prometheus.NewCounter(prometheus.CounterOpts{Namespace: "backstop", Name: "retried_leads_total",
@@ -53,17 +55,21 @@ func NewMetrics() *Metrics {
 			[]float64{.1, .5, 1, 5, 10, 30, 60, 300, 900, 3600, 4 * 3600, 24 * 3600})),
 	}
 	m.Registry.MustRegister(
-		m.calls, m.retries, m.transitions, m.settled, m.rescued, m.panics, m.snoozes, m.retriedLeads,
+		m.calls, m.retries, m.transitions, m.settled, m.rescued, m.panics, m.kept, m.notKept, m.snoozes, m.retriedLeads,
 		m.callSeconds, m.leadSeconds, m.acceptedSeconds,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return m
 }
 
-// Trail counts a call, a skip or a fallback.
+// Trail counts a call, a kept answer, a skip or a fallback.
 func (m *Metrics) Trail(e lead.TrailEntry) {
+	if resilience.IsKept(e) {
+		m.kept.WithLabelValues(e.Provider).Inc()
+		return
+	}
 	m.calls.WithLabelValues(e.Provider, string(e.Class)).Inc()
-	if e.Class != lead.ClassSkip && e.Class != lead.ClassFallback {
+	if e.Class != lead.ClassSkip && e.Class != lead.ClassFallback && e.Class != lead.ClassCrash {
 		m.callSeconds.WithLabelValues(e.Provider).Observe(float64(e.Millis) / 1000)
 	}
 }
@@ -86,6 +92,9 @@ func (m *Metrics) Settled(s tasks.Settlement) {
 
 // Rescued counts leads that the reconciler put back.
 func (m *Metrics) Rescued(n int, queue string) { m.rescued.WithLabelValues(queue).Add(float64(n)) }
+
+// NotKept counts an answer that should have been kept and was not.
+func (m *Metrics) NotKept(provider string) { m.notKept.WithLabelValues(provider).Inc() }
 
 // Panicked counts a panic of a provider's client.
 func (m *Metrics) Panicked(provider string) { m.panics.WithLabelValues(provider).Inc() }

@@ -42,9 +42,9 @@ func (c *clearbit) Plan(l lead.Lead, missing []lead.Field) ([]Call, string) {
 	if !missesMoreThan(missing, lead.PersonEmailStatus) {
 		return nil, nothingToAdd
 	}
-	return []Call{{Endpoint: "combined/find", Do: func(ctx context.Context) Answer {
-		return c.find(ctx, question{l, missing})
-	}}}, ""
+	call := c.about(l, "combined/find")
+	call.Do = func(ctx context.Context) Answer { return c.find(ctx, question{l, missing}) }
+	return []Call{call}, ""
 }
 
 func (c *clearbit) find(ctx context.Context, q question) Answer {

@@ -26,7 +26,8 @@ func (d *directory) Plan(l lead.Lead, missing []lead.Field) ([]Call, string) {
 	if len(missing) == 0 {
 		return nil, nothingToAdd
 	}
-	return []Call{{"look-up", func(ctx context.Context) Answer { return d.ask(ctx, l.Email) }}}, ""
+	// Without a Subject: the directory costs nothing and changes at any time.
+	return []Call{{Endpoint: "look-up", Do: func(ctx context.Context) Answer { return d.ask(ctx, l.Email) }}}, ""
 }
 
 func (d *directory) ask(ctx context.Context, email string) Answer {

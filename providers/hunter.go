@@ -45,14 +45,14 @@ func (h *hunter) Plan(l lead.Lead, missing []lead.Field) (calls []Call, why stri
 	}
 	q := question{l, missing}
 	if missesMoreThan(missing, lead.PersonEmailStatus) {
-		calls = append(calls, Call{"combined/find", func(ctx context.Context) Answer {
-			return h.ask(ctx, "/v2/combined/find", q, h.found)
-		}})
+		call := h.about(l, "combined/find")
+		call.Do = func(ctx context.Context) Answer { return h.ask(ctx, "/v2/combined/find", q, h.found) }
+		calls = append(calls, call)
 	}
 	if slices.Contains(missing, lead.PersonEmailStatus) {
-		calls = append(calls, Call{"email-verifier", func(ctx context.Context) Answer {
-			return h.ask(ctx, "/v2/email-verifier", q, h.verified)
-		}})
+		call := h.about(l, "email-verifier")
+		call.Do = func(ctx context.Context) Answer { return h.ask(ctx, "/v2/email-verifier", q, h.verified) }
+		calls = append(calls, call)
 	}
 	if len(calls) == 0 {
 		why = nothingToAdd

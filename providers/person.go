@@ -17,6 +17,21 @@ type question struct {
 	missing []lead.Field
 }
 
+// about is a call about the lead's person that is yet without its Do. Its answer
+// depends on the API that is asked, which may be an imitation, and on the lead's
+// own domain where that is a mail provider's ([dropMailHost]); on nothing else
+// that the lead came with.
+func (v *vendor) about(l lead.Lead, endpoint string) Call {
+	c := Call{Endpoint: endpoint, Variant: v.base}
+	if address, err := lead.NormalizeEmail(l.Email); err == nil { // else it cannot be told who is meant
+		c.Subject = lead.EmailKey(address)
+	}
+	if d := lead.NormalizeDomain(l.Domain); lead.IsFreeMail(d) {
+		c.Variant += " " + d
+	}
+	return c
+}
+
 // combined turns the person and the company of an answer, either of which may be
 // null, into an Answer. Clearbit and Hunter use the same form. It is
 //

@@ -26,6 +26,12 @@ type Provider interface {
 type Call struct {
 	// Endpoint tells the calls of one provider apart: "combined/find".
 	Endpoint string
+	// Subject is the person that the call asks about, in the spelling of
+	// [lead.EmailKey]. Empty: its answer is not to be kept.
+	Subject string
+	// Variant is what else the answer depends on. Two calls to one provider with the
+	// same Endpoint, Subject and Variant buy the same answer.
+	Variant string
 	// Do makes the call. It obeys ctx's deadline, which is the only one, and
 	// always returns a classified answer: a failure is an Answer too.
 	Do func(ctx context.Context) Answer

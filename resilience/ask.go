@@ -26,13 +26,17 @@ var errNoTime = errors.New("no time left in the budget")
 // *[Refusal], ctx's own when the caller went away (the call then counts for
 // nothing), or a *[PanicError] beside a transient answer.
 func Ask(ctx context.Context, g Gate, provider string, timeout time.Duration, call providers.Call, now func() time.Time) (a providers.Answer, began time.Time, err error) {
-	return ask(ctx, g, provider, func() (time.Duration, bool) { return timeout, true }, call, now)
+	return ask(ctx, g, provider, func() (time.Duration, bool) { return timeout, true }, call, now, noClaim{})
 }
 
 // ask is Ask with a timeout that is looked at when the gate has let the call
 // pass, which may take a while. If it is false then, the error is errNoTime and
 // the call, which was not made, counts for nothing.
-func ask(ctx context.Context, g Gate, provider string, timeout func() (time.Duration, bool), call providers.Call, now func() time.Time) (a providers.Answer, began time.Time, err error) {
+//
+// The answer is kept before anything else happens with it: what comes after may
+// fail, or be the last that this process does.
+func ask(ctx context.Context, g Gate, provider string, timeout func() (time.Duration, bool), call providers.Call, now func() time.Time, claim Claim) (a providers.Answer, began time.Time, err error) {
+	defer claim.End(ctx, providers.Answer{}) // unless it is ended below
 	pass, err := g.Enter(ctx, provider)
 	if err != nil {
 		return providers.Answer{}, time.Time{}, err
@@ -44,6 +48,7 @@ func ask(ctx context.Context, g Gate, provider string, timeout func() (time.Dura
 	}
 	began = now()
 	a, err = do(ctx, longest, call)
+	claim.End(ctx, a)
 	if a.Class == "" { // cancelled: no answer, and nobody's failure
 		pass.Done(Result{})
 		if err := ctx.Err(); err != nil {

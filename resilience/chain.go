@@ -20,6 +20,9 @@ type Chain struct {
 	Pending   Pending
 	Now       func() time.Time
 
+	// Answers are what is known already. It may be nil.
+	Answers Answers
+
 	// OnPanic is told of every panic of a client. It may be nil.
 	OnPanic func(provider string, err *PanicError)
 }
@@ -157,7 +160,7 @@ func (w *walk) call(ctx context.Context, name string, call providers.Call, asked
 	}
 	within, cancel := w.withinBudget(ctx)
 	defer cancel()
-	a, began, err := ask(within, w.Gate, name, timeout, call, w.Now)
+	r, err := w.ask(within, name, call, timeout)
 	switch e := err.(type) {
 	case nil:
 	case *Refusal:
@@ -174,16 +177,18 @@ func (w *walk) call(ctx context.Context, name string, call providers.Call, asked
 	}
 	if asked.Failed {
 		asked.Failed = false
-		w.progress.Retries++
+		if !r.kept {
+			w.progress.Retries++
+		}
 	}
 	if w.progress.RetryOf == name {
 		w.progress.RetryOf = ""
 	}
 	w.note(name, lead.TrailEntry{
-		Class: a.Class, Status: a.Status, Detail: a.Detail,
-		At: lead.At(began), Millis: w.Now().Sub(began).Milliseconds(),
+		Class: r.Class, Status: r.Status, Detail: r.Detail,
+		At: lead.At(r.began), Millis: w.Now().Sub(r.began).Milliseconds(),
 	})
-	return w.apply(ctx, name, call, a, began, asked)
+	return w.apply(ctx, name, call, r.Answer, r.began, asked)
 }
 
 // noTime leaves a provider that the budget has no room for.

@@ -22,6 +22,7 @@ type Progress struct {
 	Due        lead.Time  `json:"due,omitempty"`       // no walk before
 	Ended      Kind       `json:"ended,omitempty"`     // how the chain ended, once it did
 	Heard      bool       `json:"heard,omitempty"`     // a provider gave data
+	Crashes    int        `json:"crashes,omitempty"`   // runs that ended without a word
 	Facts      lead.Facts `json:"facts"`
 
 	Asked map[string]*Asked `json:"asked,omitempty"` // by provider

@@ -25,12 +25,19 @@ type Deps struct {
 	Now      func() time.Time // nil: time.Now
 }
 
-// writeTimeout bounds how long a handler holds a lead whose ledger is away before
-// it puts the task back. asynq keeps the lease alive meanwhile.
-const writeTimeout = 20 * time.Second
+// How long a handler holds a lead whose ledger is away before it puts the task
+// back. Held leads fill the worker's slots, so that it takes no more of them;
+// asynq keeps their leases alive meanwhile. Both fit into a task's time-out.
+const (
+	readTimeout  = 45 * time.Second
+	writeTimeout = 45 * time.Second
+)
 
 // handlers run the two kinds of task.
-type handlers struct{ Deps }
+type handlers struct {
+	Deps
+	pulse *pulse
+}
 
 func newHandlers(d Deps) *handlers {
 	if d.Observer == nil {
@@ -39,16 +46,18 @@ func newHandlers(d Deps) *handlers {
 	if d.Now == nil {
 		d.Now = time.Now
 	}
-	h := &handlers{d}
+	h := &handlers{Deps: d, pulse: newPulse(d.Now)}
 	h.Chain, h.Fallback = h.watched(d.Chain), h.watched(d.Fallback)
 	return h
 }
 
-// watched is a copy of the chain that reports its clients' panics to h. The
-// original stays as it is: other replicas of this process may be using it.
+// watched is a copy of the chain that reports its clients' panics to h and begins
+// no call in a process that was stopped. The original stays as it is: other
+// replicas of this process may be using it.
 func (h *handlers) watched(c *resilience.Chain) *resilience.Chain {
 	own := *c
 	own.OnPanic = h.panicked
+	own.Gate = guardedGate{Gate: c.Gate, pulse: h.pulse}
 	return &own
 }
 
@@ -69,17 +78,16 @@ func (h *handlers) open(ctx context.Context, t *asynq.Task) (*job, error) {
 		return nil, fmt.Errorf("%w: %w", err, asynq.SkipRetry)
 	}
 	log := h.Log.With().Str("request_id", p.RequestID).Str("lead_id", p.LeadID).Logger()
-	rec, err := h.Ledger.Get(ctx, p.LeadID)
+	rec, err := h.read(ctx, p.LeadID, log)
 	switch {
 	case errors.Is(err, ledger.ErrNotFound):
-		log.Error().Str("event", "unknown").Msg("the ledger does not know this lead; its task is archived")
-		return nil, fmt.Errorf("the ledger does not know lead %s: %w", p.LeadID, asynq.SkipRetry)
-	case err != nil:
-		log.Warn().Err(err).Str("event", "ledger").Msg("the ledger cannot be read; the lead is put back")
-		return nil, &Later{At: h.Now().Add(2 * time.Second), Why: "the ledger cannot be read"}
-	case !rec.Live() || rec.Generation != p.Generation:
-		log.Debug().Str("event", "settled_already").Msg("nothing to do")
+		// Erased meanwhile, or the task of another ledger: nothing is owed to it.
+		log.Warn().Str("event", "unknown").Msg("the ledger does not know this lead; its task is dropped")
 		return nil, nil
+	case err != nil:
+		return nil, err
+	case !rec.Live() || rec.Generation != p.Generation:
+		return nil, h.settledAlready(ctx, t, rec, p, log)
 	}
 	progress, err := resilience.LoadProgress(rec.Progress, rec.Lead, rec.Generation, h.Now())
 	if err != nil {
@@ -91,17 +99,70 @@ func (h *handlers) open(ctx context.Context, t *asynq.Task) (*job, error) {
 	return &job{payload: p, record: rec, progress: progress, log: log}, nil
 }
 
-// record stores the progress and the new part of the trail.
+// settledAlready is a task of a lead that has its outcome: the acknowledgement of
+// an earlier run was lost, or an operator runs an archived task once more.
+func (h *handlers) settledAlready(ctx context.Context, t *asynq.Task, rec ledger.Record, p Payload, log zerolog.Logger) error {
+	if t.Type() == TypeEnrich {
+		replayed, err := h.replayByHand(ctx, t, rec, p)
+		if err != nil {
+			log.Warn().Err(err).Str("event", "replay").Msg("the lead could not be replayed; trying again")
+			return &Later{At: h.Now().Add(2 * time.Second), Why: "the replay could not be started"}
+		}
+		if replayed {
+			return nil
+		}
+	}
+	log.Debug().Str("event", "settled_already").Msg("nothing to do")
+	return nil
+}
+
+// read reads a lead, and waits while the ledger is away.
+func (h *handlers) read(ctx context.Context, leadID string, log zerolog.Logger) (rec ledger.Record, err error) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	err = h.whileAway(ctx, func(ctx context.Context) (err error) {
+		rec, err = h.Ledger.Get(ctx, leadID)
+		return err
+	})
+	if err == nil || errors.Is(err, ledger.ErrNotFound) {
+		return rec, err
+	}
+	log.Warn().Err(err).Str("event", "ledger").Msg("the ledger cannot be read; the lead is put back")
+	return rec, &Later{At: h.Now().Add(2 * time.Second), Why: "the ledger cannot be read"}
+}
+
+// whileAway repeats what needs the ledger as long as that is away and ctx lasts.
+func (h *handlers) whileAway(ctx context.Context, op func(context.Context) error) error {
+	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
+		err := op(ctx)
+		if err == nil || !ledger.IsAway(err) || ctx.Err() != nil {
+			return err
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+}
+
+// record stores the progress and the new part of the trail. A run that is fenced,
+// because the lead went on without it, gets [ledger.ErrStale].
 func (h *handlers) record(ctx context.Context, j *job, trail []lead.TrailEntry) error {
 	b, err := j.progress.Encode()
 	if err != nil {
 		return err
 	}
 	return h.write(ctx, j, func(ctx context.Context) error {
-		return h.Ledger.Record(ctx, ledger.Attempt{
+		version, err := h.Ledger.Record(ctx, ledger.Attempt{
 			LeadID: j.record.LeadID, Generation: j.record.Generation, StartedAt: j.progress.StartedAt,
-			Retries: j.progress.Retries, Progress: b, Trail: trail,
+			Retries: j.progress.Retries, Progress: b, Trail: trail, Version: j.record.Version,
 		})
+		if err == nil {
+			j.record.Version = version
+		}
+		return err
 	})
 }
 
@@ -109,6 +170,9 @@ func (h *handlers) record(ctx context.Context, j *job, trail []lead.TrailEntry) 
 func (h *handlers) settle(ctx context.Context, j *job, s ledger.Settlement) error {
 	s.LeadID, s.Generation = j.record.LeadID, j.record.Generation
 	s.StartedAt, s.Retries = j.progress.StartedAt, j.progress.Retries
+	if !s.Fallback {
+		s.Version = j.record.Version
+	}
 	var done ledger.Settled
 	err := h.write(ctx, j, func(ctx context.Context) (err error) {
 		done, err = h.Ledger.Settle(ctx, s)
@@ -137,25 +201,21 @@ func (h *handlers) settle(ctx context.Context, j *job, s ledger.Settlement) erro
 	return nil
 }
 
-// write repeats a write to a ledger that is away, within writeTimeout. It goes on
-// when ctx ends: what a provider answered must not be lost to a shutdown.
+// write makes a write, and repeats it while the ledger is away. It goes on when
+// ctx ends: what a provider answered must not be lost to a shutdown.
 func (h *handlers) write(ctx context.Context, j *job, op func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
-	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
-		err := op(ctx)
-		if err == nil {
-			return nil
-		}
-		if !ledger.IsAway(err) || ctx.Err() != nil {
-			j.log.Error().Err(err).Str("event", "ledger").Msg("the ledger cannot be written; the lead is put back")
-			return &Later{At: h.Now().Add(5 * time.Second), Why: "the ledger cannot be written"}
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(wait):
-		}
+	err := h.whileAway(ctx, op)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, ledger.ErrStale):
+		j.log.Warn().Str("event", "fenced").Msg("another run of this lead has gone on meanwhile; what this one found is in the trail only")
+		return err
 	}
+	j.log.Error().Err(err).Str("event", "ledger").Msg("the ledger cannot be written; the lead is put back")
+	return &Later{At: h.Now().Add(5 * time.Second), Why: "the ledger cannot be written"}
 }
 
 // hooks log and count what happens in a walk, and arm the fallback.

@@ -77,7 +77,7 @@ func TestWhatAProviderAnsweredIsStoredAfterAShutdownBegan(t *testing.T) {
 }
 
 func TestInterruptedRunIsPutBackAndIsNoFailure(t *testing.T) {
-	h := &handlers{Deps{Now: time.Now}}
+	h := &handlers{Deps: Deps{Now: time.Now}}
 	for _, err := range []error{context.Canceled, context.DeadlineExceeded, fmt.Errorf("wrapped: %w", context.Canceled)} {
 		var later *Later
 		if got := h.interrupted(err); !errors.As(got, &later) || isFailure(got) {

@@ -16,12 +16,15 @@ const (
 	enrichMaxRetry   = 100
 	fallbackMaxRetry = 1 << 20 // never gives up
 	enrichTimeout    = 2 * time.Minute
-	fallbackTimeout  = time.Minute
+	fallbackTimeout  = 2 * time.Minute
 )
 
 // A Queue puts tasks on Redis. Every task has a deterministic TaskID, so that
 // enqueueing one that is there already changes nothing.
 type Queue struct {
+	// Prefix begins the keys that are not asynq's. Default "backstop".
+	Prefix string
+
 	rdb       redis.UniversalClient
 	client    *asynq.Client
 	inspector *asynq.Inspector
@@ -30,6 +33,7 @@ type Queue struct {
 // NewQueue uses rdb, which stays the caller's to close.
 func NewQueue(rdb redis.UniversalClient) *Queue {
 	return &Queue{
+		Prefix:    "backstop",
 		rdb:       rdb,
 		client:    asynq.NewClientFromRedisClient(rdb),
 		inspector: asynq.NewInspectorFromRedisClient(rdb),

@@ -2,110 +2,148 @@ package tasks
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
+	"github.com/google/uuid"
+
 	"backstop/ledger"
-	"backstop/resilience"
 )
 
-// The reconciler's pace. A page bounds what one step holds in memory and what it
-// asks of Redis at once.
+// The reconciler's pace. A page bounds what one step holds in memory and asks of
+// the ledger and of Redis at once.
 const (
-	reconcileEvery = 5 * time.Second
+	reconcileEvery = time.Second
+	reconcileLease = 3 * time.Second
 	reconcileGrace = 10 * time.Second // a lead younger than this may still be on its way to the queue
 	reconcilePage  = 500
+	idleEvery      = 5 * time.Second // between sweeps that find nothing open
 )
 
-// A reconciler puts accepted leads that no task will bring to their outcome back
-// on the queue: those whose enqueue died half-way, that a flushed Redis forgot, or
-// whose task ended without anybody settling. Every replica may run one: all that
-// it does is idempotent.
-type reconciler struct{ *handlers }
+// A reconciler finds the leads that no task will bring to their outcome: those
+// whose enqueue died half-way, that Redis forgot, whose worker died, or whose task
+// ended without anybody settling. One replica of the fleet acts at a time, by a
+// lease; the others watch, so that they know what they need when it is their turn.
+// All that it does is idempotent, so that two for a moment do no harm.
+type reconciler struct {
+	*handlers
+	token  string
+	watch  leaseWatch
+	after  string    // where the slow sweep goes on
+	rested time.Time // when the last sweep came to its end
+	failed string    // the last error, so that it is logged once
+}
+
+func newReconciler(h *handlers) *reconciler {
+	return &reconciler{handlers: h, token: uuid.NewString(), watch: newLeaseWatch()}
+}
 
 // run reconciles until ctx ends.
-func (r reconciler) run(ctx context.Context) {
+func (r *reconciler) run(ctx context.Context) {
 	tick := time.NewTicker(reconcileEvery)
 	defer tick.Stop()
 	for {
-		if err := r.pass(ctx); err != nil && ctx.Err() == nil {
-			r.Log.Warn().Err(err).Str("event", "reconcile").Msg("the reconciler could not finish its pass")
-		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
+		if err := r.step(ctx); err != nil && ctx.Err() == nil {
+			if err.Error() != r.failed {
+				r.Log.Warn().Err(err).Str("event", "reconcile").Msg("the reconciler could not finish its step; it tries again")
+			}
+			r.failed = err.Error()
+		} else {
+			r.failed = ""
+		}
 	}
 }
 
-// pass looks once at every lead that is not settled.
-func (r reconciler) pass(ctx context.Context) error {
+// step looks at the tasks in work, and goes on with everything else if this
+// replica holds the lease.
+func (r *reconciler) step(ctx context.Context) error {
+	tasks, err := r.Queue.actives(ctx)
+	if err != nil {
+		r.watch.reset() // what happened meanwhile was not seen
+		return err
+	}
+	r.watch.see(tasks, r.Now())
+	held, err := r.Queue.hold(ctx, r.token, reconcileLease)
+	if err != nil || !held {
+		return err
+	}
+	same, err := r.Queue.sameRedis(ctx)
+	if err != nil {
+		return err
+	}
 	if err := r.Queue.Register(ctx); err != nil {
 		return err
 	}
-	return EachUnaccounted(ctx, r.Ledger, r.Queue, r.Now().Add(-reconcileGrace), func(rec ledger.Record, s TaskStates) error {
-		return r.rescue(ctx, rec, s)
-	})
-}
-
-// rescue gives a lead a task again: its fallback when its chain has ended, else
-// its enrichment.
-func (r reconciler) rescue(ctx context.Context, rec ledger.Record, s TaskStates) error {
-	p := Payload{LeadID: rec.LeadID, RequestID: rec.RequestID, Generation: rec.Generation, Lead: rec.Lead}
-	log := r.Log.With().Str("request_id", rec.RequestID).Str("lead_id", rec.LeadID).Logger()
-	progress, err := resilience.LoadProgress(rec.Progress, rec.Lead, rec.Generation, r.Now())
-	if err != nil || progress.Ended != "" || s.Archived() {
-		log.Warn().Str("event", "rescued").Str("task", QueueFallback).Msg("nobody settled this lead; its fallback runs now")
-		r.Observer.Rescued(1, QueueFallback)
-		return r.Queue.RunFallback(ctx, p)
+	if !same {
+		r.Log.Warn().Str("event", "reconcile").Msg("Redis is new or was emptied; every open lead is looked at")
+		return r.sweepAll(ctx)
 	}
-	log.Warn().Str("event", "rescued").Str("task", QueueEnrich).Msg("this lead had no task; it is queued again")
-	r.Observer.Rescued(1, QueueEnrich)
-	_, err = r.Queue.Enrich(ctx, p)
-	return err
-}
-
-// EachUnaccounted calls f for every lead that was accepted before the given time,
-// is not settled, and has no task that would bring it further. f's first error
-// ends it.
-func EachUnaccounted(ctx context.Context, l *ledger.Ledger, q *Queue, acceptedBefore time.Time, f func(ledger.Record, TaskStates) error) error {
-	after := ""
-	for {
-		page, err := l.LivePage(ctx, after, acceptedBefore, reconcilePage)
-		if err != nil {
-			return fmt.Errorf("list open leads: %w", err)
-		}
-		if len(page) == 0 {
-			return nil
-		}
-		refs := make([]ledger.Ref, len(page))
-		for i, rec := range page {
-			refs[i] = ledger.Ref{LeadID: rec.LeadID, Generation: rec.Generation}
-		}
-		states, err := q.States(ctx, refs)
-		if err != nil {
+	for _, a := range r.watch.overdue(r.Now()) {
+		if err := r.rescue(ctx, a); err != nil {
 			return err
 		}
-		for i, rec := range page {
-			if states[i].Live() {
-				continue
-			}
-			// Its task may have ended just now, with the outcome written before.
-			now, err := l.Get(ctx, rec.LeadID)
-			switch {
-			case errors.Is(err, ledger.ErrNotFound):
-				continue
-			case err != nil:
-				return fmt.Errorf("look at lead %s again: %w", rec.LeadID, err)
-			case !now.Live() || now.Generation != rec.Generation: // the states are those of another run
-				continue
-			}
-			if err := f(now, states[i]); err != nil {
-				return err
-			}
+	}
+	if err := r.sweepUnqueued(ctx); err != nil {
+		return err
+	}
+	if err := r.sweepPage(ctx); err != nil {
+		return err
+	}
+	return r.trim(ctx)
+}
+
+// sweepAll looks at every open lead, page after page, as long as the lease holds.
+func (r *reconciler) sweepAll(ctx context.Context) error {
+	for after := ""; ; {
+		page, err := r.Ledger.LivePage(ctx, after, time.Time{}, reconcilePage)
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		if err := r.examine(ctx, page); err != nil {
+			return err
 		}
 		after = page[len(page)-1].LeadID
+		if held, err := r.Queue.hold(ctx, r.token, reconcileLease); err != nil || !held {
+			return err
+		}
 	}
+}
+
+// sweepPage looks at the next page of open leads. It goes round and round, a page
+// in each step, and rests when nothing is open.
+func (r *reconciler) sweepPage(ctx context.Context) error {
+	if r.after == "" && r.Now().Sub(r.rested) < idleEvery {
+		return nil
+	}
+	page, err := r.Ledger.LivePage(ctx, r.after, r.Now().Add(-reconcileGrace), reconcilePage)
+	if err != nil {
+		return err
+	}
+	if len(page) < reconcilePage {
+		r.after, r.rested = "", r.Now()
+	} else {
+		r.after = page[len(page)-1].LeadID
+	}
+	return r.examine(ctx, page)
+}
+
+// sweepUnqueued looks at leads of which no queue was told, because whoever
+// accepted them died or could not reach Redis.
+func (r *reconciler) sweepUnqueued(ctx context.Context) error {
+	page, err := r.Ledger.UnqueuedPage(ctx, "", r.Now().Add(-reconcileGrace/2), reconcilePage)
+	if err != nil || len(page) == 0 {
+		return err
+	}
+	if err := r.examine(ctx, page); err != nil {
+		return err
+	}
+	refs := make([]ledger.Ref, len(page))
+	for i, rec := range page {
+		refs[i] = ledger.Ref{LeadID: rec.LeadID, Generation: rec.Generation}
+	}
+	return r.Ledger.MarkEnqueued(ctx, refs)
 }

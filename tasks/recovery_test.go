@@ -28,7 +28,10 @@ func TestReconcilerLeavesYoungAndLiveLeadsAlone(t *testing.T) {
 	f.put("ann.lee@acme.example") // has its task
 	young, err := f.ledger.Accept(t.Context(), leads(t, "bo.ray@umbra.example"))
 	noError(t, err)
-	noError(t, reconciler{newHandlers(f.deps)}.pass(t.Context()))
+	f.epoch()
+	r := newReconciler(newHandlers(f.deps))
+	r.token = "test"
+	noError(t, r.step(t.Context()))
 	equal(t, "young lead", f.states(young[0]), TaskStates{})
 	f.reconcile()
 	equal(t, "the same later", f.states(young[0]), TaskStates{Enrich: "pending"})
@@ -95,7 +98,8 @@ func TestProgressThatCannotBeReadEndsInTheFallback(t *testing.T) {
 	damaged := []byte(`{"generation":"one"}`)
 	accepted := f.put("ann.lee@acme.example", "bo.ray@umbra.example")
 	for _, a := range accepted {
-		noError(t, f.ledger.Record(t.Context(), ledger.Attempt{LeadID: a.LeadID, Generation: 1, Progress: damaged}))
+		_, err := f.ledger.Record(t.Context(), ledger.Attempt{LeadID: a.LeadID, Generation: 1, Progress: damaged})
+		noError(t, err)
 	}
 	// One still has its task, the other is found by the reconciler.
 	noError(t, f.inspector.DeleteTask(QueueEnrich, EnrichID(accepted[1].LeadID, 1)))
@@ -111,7 +115,7 @@ func TestUnreadablePayloadIsArchivedAndBlocksNothing(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, sandbox.Script{})
 	client := asynq.NewClientFromRedisClient(f.rdb)
-	bad := []string{"", "not JSON: ann.lee@acme.example", "{}", `{"lead_id":"ld_x","generation":0}`, `{"lead_id":"ld_unknown","generation":1}`}
+	bad := []string{"", "not JSON: ann.lee@acme.example", "{}", `{"lead_id":"ld_x","generation":0}`}
 	for _, payload := range bad {
 		for typ, queue := range map[string]string{TypeEnrich: QueueEnrich, TypeFallback: QueueFallback} {
 			_, err := client.Enqueue(asynq.NewTask(typ, []byte(payload)), asynq.Queue(queue))
@@ -180,22 +184,23 @@ func TestReconcilerDoesNotEndAReplayThatBeginsMeanwhile(t *testing.T) {
 	for _, a := range accepted {
 		noError(t, f.inspector.ArchiveTask(QueueEnrich, EnrichID(a.LeadID, 1)))
 	}
-	seen := 0
-	err := EachUnaccounted(t.Context(), f.ledger, f.queue, time.Now().Add(time.Hour), func(rec ledger.Record, _ TaskStates) error {
-		seen++
-		for _, a := range accepted { // the whole page was read before
-			if a.LeadID == rec.LeadID {
-				continue
-			}
-			if _, err := f.ledger.Settle(t.Context(), ledger.Settlement{LeadID: a.LeadID, Generation: 1, Status: lead.StatusPartial}); err != nil {
-				return err
-			}
-			if _, err := f.ledger.Reopen(t.Context(), []ledger.Ref{{LeadID: a.LeadID, Generation: 1}}); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	page, err := f.ledger.LivePage(t.Context(), "", time.Time{}, 10)
 	noError(t, err)
-	equal(t, "leads looked at", seen, 1)
+	_, err = f.ledger.Settle(t.Context(), ledger.Settlement{LeadID: accepted[1].LeadID, Generation: 1, Status: lead.StatusPartial})
+	noError(t, err)
+	_, err = f.ledger.Reopen(t.Context(), []ledger.Ref{{LeadID: accepted[1].LeadID, Generation: 1}})
+	noError(t, err)
+	noError(t, newReconciler(newHandlers(f.deps)).examine(t.Context(), page))
+	equal(t, "the one that nobody settled", f.states(accepted[0]).Fallback, "pending")
+	equal(t, "the one that runs again", f.states(accepted[1]).Fallback, "")
+}
+
+func TestATaskOfALeadThatTheLedgerDoesNotKnowIsDropped(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, sandbox.Script{})
+	_, err := f.queue.Enrich(t.Context(), Payload{LeadID: "ld_erased", RequestID: "req_x", Generation: 1})
+	noError(t, err)
+	noError(t, f.queue.RunFallback(t.Context(), Payload{LeadID: "ld_erased", RequestID: "req_x", Generation: 1}))
+	f.start()
+	f.becomes(ledger.Accepted{LeadID: "ld_erased", Generation: 1}, TaskStates{})
 }

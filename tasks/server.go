@@ -65,15 +65,16 @@ func NewServer(rdb redis.UniversalClient, d Deps, c ServerConfig) *Server {
 // Run works until ctx ends and then stops: no new task is taken, the calls under
 // way are given the grace period, and what is not done then is put back.
 func (s *Server) Run(ctx context.Context) error {
-	if err := s.enrich.Start(asynq.HandlerFunc(s.handlers.enrich)); err != nil {
+	if err := s.enrich.Start(asynq.HandlerFunc(s.handlers.guarded(s.handlers.enrich))); err != nil {
 		return fmt.Errorf("start the enrich server: %w", err)
 	}
-	if err := s.fallback.Start(asynq.HandlerFunc(s.handlers.fallback)); err != nil {
+	if err := s.fallback.Start(asynq.HandlerFunc(s.handlers.guarded(s.handlers.fallback))); err != nil {
 		s.enrich.Shutdown()
 		return fmt.Errorf("start the fallback server: %w", err)
 	}
 	var wg sync.WaitGroup
-	wg.Go(func() { reconciler{s.handlers}.run(ctx) })
+	wg.Go(func() { newReconciler(s.handlers).run(ctx) })
+	wg.Go(func() { s.handlers.pulse.beating(ctx) })
 	wg.Go(func() { s.handlers.promoting(ctx) })
 	<-ctx.Done()
 	wg.Go(s.enrich.Shutdown)

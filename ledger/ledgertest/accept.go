@@ -28,7 +28,7 @@ func acceptsInOrder(t *testing.T, open Opener) {
 		}
 		requests[a.RequestID] = true
 		got := get(t, l, a.LeadID)
-		diff := cmp.Diff(ledger.Record{LeadID: a.LeadID, RequestID: a.RequestID, Generation: 1, Lead: want, AcceptedAt: lead.At(c.now())}, got)
+		diff := cmp.Diff(ledger.Record{LeadID: a.LeadID, RequestID: a.RequestID, Generation: 1, Lead: want, Version: 1, AcceptedAt: lead.At(c.now())}, got)
 		if diff != "" || !got.Live() {
 			t.Errorf("stored lead (-want +got, live %v):\n%s", got.Live(), diff)
 		}
@@ -192,7 +192,7 @@ func recordsAttempts(t *testing.T, open Opener) {
 		{LeadID: id, Generation: 1, StartedAt: c.advance(time.Second), Retries: 2, Trail: []lead.TrailEntry{entry(2, "c", lead.Time{})}},
 	}
 	for _, a := range steps {
-		if err := l.Record(t.Context(), a); err != nil {
+		if _, err := l.Record(t.Context(), a); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -204,7 +204,7 @@ func recordsAttempts(t *testing.T, open Opener) {
 	if diff := cmp.Diff(want, o.Trail); diff != "" {
 		t.Errorf("trail (-want +got):\n%s", diff)
 	}
-	if err := l.Record(t.Context(), ledger.Attempt{LeadID: id, Generation: 1, Progress: []byte{}}); err != nil {
+	if _, err := l.Record(t.Context(), ledger.Attempt{LeadID: id, Generation: 1, Progress: []byte{}}); err != nil {
 		t.Fatal(err)
 	}
 	if r := get(t, l, id); len(r.Progress) != 0 {
@@ -222,7 +222,7 @@ func recordsOldGenerations(t *testing.T, open Opener) {
 		t.Fatal(err)
 	}
 	old := ledger.Attempt{LeadID: id, Generation: 1, StartedAt: lead.At(time.Now()), Retries: 3, Progress: []byte("old"), Trail: []lead.TrailEntry{entry(1, "late", lead.Time{})}}
-	if err := l.Record(t.Context(), old); err != nil {
+	if _, err := l.Record(t.Context(), old); err != nil {
 		t.Fatal(err)
 	}
 	if r := get(t, l, id); r.Progress != nil || !r.StartedAt.IsZero() || !r.Live() {
@@ -239,7 +239,7 @@ func refusesUnknownLeads(t *testing.T, open Opener) {
 	_, outcomeErr := l.Outcome(ctx, "ld_unknown")
 	_, findErr := l.Find(ctx, "nobody@acme.example")
 	_, settleErr := l.Settle(ctx, settlement("ld_unknown", lead.StatusPartial, 1, 1))
-	recordErr := l.Record(ctx, ledger.Attempt{LeadID: "ld_unknown", Generation: 1, Trail: []lead.TrailEntry{entry(1, "", lead.Time{})}})
+	_, recordErr := l.Record(ctx, ledger.Attempt{LeadID: "ld_unknown", Generation: 1, Trail: []lead.TrailEntry{entry(1, "", lead.Time{})}})
 	for call, err := range map[string]error{"Get": getErr, "Outcome": outcomeErr, "Find": findErr, "Settle": settleErr, "Record": recordErr} {
 		switch {
 		case !errors.Is(err, ledger.ErrNotFound):

@@ -24,9 +24,11 @@ func Run(t *testing.T, open Opener) {
 		acceptsInOrder, acceptsTwiceOnce, acceptsAgain, acceptsManyAtOnce, acceptsConcurrently, acceptsAnyText, marksEnqueued,
 		recordsAttempts, recordsOldGenerations, refusesUnknownLeads,
 		settles, ordersOutcomes, neverFalls, concurrentSettlesEndAtTheBest, settlesAnyText, settlesGenerations,
+		fencesRecords, fencesSettlements, fallbackOvertakesNobody, fencesRunsBeforeAReplay, oneOfManyRunsGoesOn,
+		repeatsWritesOnce, repeatsSettlementsOfTheFallback, keepsAlikeEntriesOfOneWrite, repeatsWithinAGroup,
 		sparesCompanions, leavesWithItsContext, endsWithClose,
 		pagesOutcomes, filtersOutcomes, readsOneState, stopsEarly, readsOutcomesInProgress,
-		findsLeads, pagesLiveLeads, counts, measures, measuresNothing, keepsPeople, reopens, answersPing,
+		findsLeads, readsManyLeads, pagesLiveLeads, pagesUnqueuedLeads, knowsWhichAreSettled, counts, measures, measuresNothing, keepsPeople, reopens, answersPing,
 	} {
 		t.Run(name(test), func(t *testing.T) {
 			t.Parallel()

@@ -155,7 +155,7 @@ func readsOutcomesInProgress(t *testing.T, open Opener) {
 	l := open(t, ledger.Options{Now: c.now})
 	a := accept(t, l, 0, 1)[0]
 	at := lead.At(c.now())
-	if err := l.Record(t.Context(), ledger.Attempt{LeadID: a.LeadID, Generation: 1, StartedAt: at, Trail: []lead.TrailEntry{entry(1, "so far", at)}}); err != nil {
+	if _, err := l.Record(t.Context(), ledger.Attempt{LeadID: a.LeadID, Generation: 1, StartedAt: at, Trail: []lead.TrailEntry{entry(1, "so far", at)}}); err != nil {
 		t.Fatal(err)
 	}
 	want := lead.Outcome{

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
 	"backstop/lead"
 	"backstop/ledger"
@@ -91,71 +90,6 @@ func ordersOutcomes(t *testing.T, open Opener) {
 			}
 		})
 	}
-}
-
-// neverFalls compares random sequences of settlements, attempts and replays with
-// a model of a few lines.
-func neverFalls(t *testing.T, open Opener) {
-	l := open(t, ledger.Options{})
-	n := 0
-	rapid.Check(t, func(rt *rapid.T) {
-		n++
-		id := accept(t, l, n, 1)[0].LeadID
-		var (
-			best        lead.Outcome
-			generation  = 1
-			settledUpTo = 0
-			trail       []string
-		)
-		rt.Repeat(map[string]func(*rapid.T){
-			"settle": func(rt *rapid.T) {
-				s := settlement(id, rapid.SampledFrom(lead.Statuses).Draw(rt, "status"), rapid.IntRange(0, 4).Draw(rt, "known"), rapid.IntRange(0, 3).Draw(rt, "missing"))
-				s.Generation = rapid.IntRange(1, generation).Draw(rt, "generation")
-				trail = append(trail, fmt.Sprint(len(trail)))
-				s.Trail = []lead.TrailEntry{entry(1, trail[len(trail)-1], lead.Time{})}
-				o := lead.Outcome{Status: s.Status, Missing: s.Missing, Profile: s.Facts.Profile}
-				want := ledger.Settled{Applied: o.Score() > best.Score() || best.Status == "", First: best.Status == ""}
-				if want.Applied {
-					best = o
-				}
-				want.Status = best.Status
-				settledUpTo = max(settledUpTo, s.Generation)
-				got, err := l.Settle(t.Context(), s)
-				if err != nil || got != want {
-					rt.Fatalf("settle: got %+v, %v, want %+v", got, err, want)
-				}
-			},
-			"record": func(rt *rapid.T) {
-				trail = append(trail, fmt.Sprint(len(trail)))
-				a := ledger.Attempt{LeadID: id, Generation: rapid.IntRange(1, generation).Draw(rt, "generation"), Trail: []lead.TrailEntry{entry(1, trail[len(trail)-1], lead.Time{})}}
-				if err := l.Record(t.Context(), a); err != nil {
-					rt.Fatal(err)
-				}
-			},
-			"reopen": func(rt *rapid.T) {
-				refs, err := l.Reopen(t.Context(), []ledger.Ref{{LeadID: id, Generation: generation}})
-				if err != nil {
-					rt.Fatal(err)
-				}
-				if reopened := len(refs) == 1; reopened != (settledUpTo >= generation) {
-					rt.Fatalf("reopened: %v, with %d of %d settled", reopened, settledUpTo, generation)
-				}
-				generation += len(refs)
-			},
-			"": func(rt *rapid.T) {
-				r, o := get(t, l, id), outcome(t, l, id)
-				if r.Status != best.Status || o.Status != best.Status || r.Generation != generation || r.SettledGeneration != settledUpTo {
-					rt.Fatalf("got %s, generation %d, settled %d; want %s, %d, %d", r.Status, r.Generation, r.SettledGeneration, best.Status, generation, settledUpTo)
-				}
-				if best.Status != "" && o.Score() != best.Score() {
-					rt.Fatalf("score %d, want %d", o.Score(), best.Score())
-				}
-				if got := details(o.Trail); !cmp.Equal(got, trail) {
-					rt.Fatalf("trail %q, want %q", got, trail)
-				}
-			},
-		})
-	})
 }
 
 func concurrentSettlesEndAtTheBest(t *testing.T, open Opener) {

@@ -1,0 +1,167 @@
+package answers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/redis/go-redis/v9"
+	"github.com/rs/zerolog"
+
+	"backstop/lead"
+	"backstop/resilience"
+)
+
+// Options are the options of a [Store].
+type Options struct {
+	// Prefix begins the name of every key. Default "backstop".
+	Prefix string
+	// Secret is what keys and values are derived from, the same in all replicas.
+	// Without one the replicas make one and keep it in Redis.
+	Secret []byte
+	// Providers says what is kept. Of a provider that is not in it nothing is.
+	Providers map[string]Ages
+	// Timeout is the longest that a caller waits for Redis itself. Default 1 s.
+	Timeout time.Duration
+	// Logger is told when Redis goes and comes.
+	Logger zerolog.Logger
+	// NotKept is told of each answer that should have been kept and was not. It may
+	// be nil.
+	NotKept func(provider string)
+	// Now is the clock that ages are told by. Default time.Now.
+	Now func() time.Time
+}
+
+// Ages says how long a provider's answers are used.
+type Ages struct {
+	Positive time.Duration // ok and partial; 0: not kept
+	Negative time.Duration // no_data and invalid_input; 0: not kept
+	// Lease is the longest that a call may take, with the wait at the gate: so long
+	// others wait for one that died. Default 10 s.
+	Lease time.Duration
+}
+
+// of is how long an answer of the class is kept; 0: not at all.
+func (a Ages) of(c lead.Class) time.Duration {
+	switch {
+	case c.HasData():
+		return a.Positive
+	case c.IsNegative():
+		return a.Negative
+	}
+	return 0
+}
+
+const (
+	defaultTimeout = time.Second
+	defaultLease   = 10 * time.Second
+)
+
+// A Store keeps answers on Redis. It is safe for concurrent use and has no
+// goroutines of its own.
+type Store struct {
+	o       Options
+	rdb     redis.UniversalClient
+	ring    *ring
+	outage  *outage
+	flights flights
+}
+
+var _ resilience.Answers = (*Store)(nil)
+
+// New makes a Store. It does not ask Redis for anything yet.
+//
+// The client stays the caller's. It must have ContextTimeoutEnabled: without it
+// go-redis does not obey the deadlines of contexts, and Options.Timeout would be
+// its own time-outs.
+func New(rdb redis.UniversalClient, o Options) (*Store, error) {
+	if o.Prefix == "" {
+		o.Prefix = "backstop"
+	}
+	if o.Timeout == 0 {
+		o.Timeout = defaultTimeout
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.NotKept == nil {
+		o.NotKept = func(string) {}
+	}
+	all := make(map[string]Ages, len(o.Providers))
+	for name, a := range o.Providers {
+		if a.Lease == 0 {
+			a.Lease = defaultLease
+		}
+		if a.Positive < 0 || a.Negative < 0 || a.Lease < 0 {
+			return nil, fmt.Errorf("answers of %s: an age or the lease is negative", name)
+		}
+		all[name] = a
+	}
+	o.Providers = all
+	if strings.ContainsAny(o.Prefix, "{}") {
+		return nil, fmt.Errorf("answers: key prefix %q: braces are not allowed", o.Prefix)
+	}
+	if o.Timeout < 0 {
+		return nil, errors.New("answers: the time-out is negative")
+	}
+	ring, err := newRing(o, rdb)
+	if err != nil {
+		return nil, fmt.Errorf("answers: %w", err)
+	}
+	return &Store{o: o, rdb: rdb, ring: ring, outage: &outage{log: o.Logger}}, nil
+}
+
+// Claim implements [resilience.Answers].
+func (s *Store) Claim(ctx context.Context, q resilience.Question) (*resilience.Kept, resilience.Claim, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
+	ages := s.o.Providers[q.Provider]
+	if q.Subject == "" || ages.Positive == 0 && ages.Negative == 0 {
+		return nil, unkept{}, nil
+	}
+	c := &claim{Store: s, question: q, ages: ages, token: uuid.NewString()}
+	c.name(ctx)
+	patience := time.NewTimer(min(q.Wait, ages.Lease))
+	defer patience.Stop()
+	for {
+		f, first := s.flights.join(c.names.answer)
+		if first {
+			c.flight = f
+			return c.lead(ctx, patience.C)
+		}
+		select {
+		case <-f.done:
+			if f.kept != nil && c.usable(*f.kept) {
+				return f.kept, nil, nil
+			}
+		case <-patience.C:
+			return nil, c, nil // in no flight: it makes a call of its own
+		case <-ctx.Done():
+			return nil, nil, ctx.Err()
+		}
+	}
+}
+
+// Forget removes what is kept about a person, in the spelling of [lead.EmailKey],
+// and reports how many answers that was. Calls that are under way about them will
+// not be kept.
+func (s *Store) Forget(ctx context.Context, subject string) (int, error) {
+	k, err := s.ring.agree(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("forget a person's answers: %w", err)
+	}
+	longest := defaultLease
+	for _, a := range s.o.Providers {
+		longest = max(longest, a.Lease)
+	}
+	person := k.person(s.o.Prefix, subject)
+	n, err := forgetScript.Run(ctx, s.rdb, []string{person + "all", person + "gone"}, millis(longest)).Int()
+	if err != nil {
+		return 0, fmt.Errorf("forget a person's answers: %w", err)
+	}
+	return n, nil
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"backstop/app"
+	"backstop/lead"
+	"backstop/ledger"
+	"backstop/tasks"
+)
+
+func replayCommand() *cobra.Command {
+	var f replayFlags
+	c := &cobra.Command{
+		Use:   "replay",
+		Short: "Enrich leads again whose outcome is partial",
+		Long: `replay puts settled leads on the queue again, most often those that an outage left
+partial. A better outcome replaces the one that is there, a worse one does not. Leads
+whose person asked not to be processed are never replayed, enriched ones only when
+--status names them.
+
+An interrupt ends it between two batches; what it has begun goes on, and running it
+again takes the rest. It asks each provider anew: --dry-run says for how many leads.`,
+		Example: `  enqueue replay --since 6h --dry-run
+  enqueue replay --since 6h --rate 5
+  enqueue replay --status partial,rejected --source crm --json`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return f.run(c) },
+	}
+	c.Flags().StringSliceVar(&f.statuses, "status", []string{string(lead.StatusPartial)}, "replay outcomes of these statuses: partial, rejected, enriched")
+	c.Flags().StringVar(&f.since, "since", "", "only outcomes settled since a `TIME`: a duration such as 24h, or RFC 3339")
+	c.Flags().StringVar(&f.source, "source", "", "only leads of this source")
+	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "say what would be replayed, and change nothing")
+	c.Flags().Float64Var(&f.rate, "rate", 0, "`LEADS` a second at most (default as fast as they can be queued)")
+	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object: matched, replayed, skipped")
+	return c
+}
+
+type replayFlags struct {
+	statuses      []string
+	since, source string
+	dryRun, json  bool
+	rate          float64
+}
+
+// slowestRate keeps the time between two leads to a number of minutes.
+const slowestRate = 0.001
+
+func (f replayFlags) filter(now time.Time) (filter ledger.Filter, err error) {
+	filter.Source = f.source
+	for _, s := range f.statuses {
+		status, err := lead.ParseStatus(s)
+		if err != nil {
+			return filter, err
+		}
+		if status == lead.StatusSuppressed {
+			return filter, tasks.ErrNoReplay
+		}
+		filter.Statuses = append(filter.Statuses, status)
+	}
+	if len(filter.Statuses) == 0 {
+		return filter, errors.New("--status is empty: use partial, rejected or enriched")
+	}
+	if f.rate != 0 && !(f.rate >= slowestRate) { // NaN too
+		return filter, fmt.Errorf("--rate %v: use a number of leads a second, such as 5 or 0.5", f.rate)
+	}
+	filter.Since, err = parseSince(f.since, now)
+	return filter, err
+}
+
+func (f replayFlags) run(c *cobra.Command) (err error) {
+	filter, err := f.filter(time.Now())
+	if err != nil {
+		return app.Usage(err)
+	}
+	a, err := app.New(c)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, a.Close()) }()
+	if f.dryRun {
+		if err := a.OpenLedger(c.Context()); err != nil {
+			return err
+		}
+		return f.preview(c, tasks.Replayer{Ledger: a.Ledger, Log: a.Log}, filter)
+	}
+	if err := a.Open(c.Context()); err != nil {
+		return err
+	}
+	r := tasks.Replayer{Ledger: a.Ledger, Queue: a.Queue, Log: a.Log, Rate: f.rate}
+	sum, err := r.Run(c.Context(), filter)
+	if c.Context().Err() != nil {
+		err = errors.New("interrupted; running it again takes the rest")
+	}
+	return errors.Join(err, f.print(c.OutOrStdout(), sum, "matched %d: replayed %d, skipped %d\n", sum.Matched, sum.Replayed, sum.Skipped))
+}
+
+// previewed is how many lead IDs a dry run lists.
+const previewed = 20
+
+func (f replayFlags) preview(c *cobra.Command, r tasks.Replayer, filter ledger.Filter) error {
+	var some []string
+	sum, err := r.Preview(c.Context(), filter, func(leadID string) {
+		if len(some) < previewed {
+			some = append(some, leadID)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	would := sum.Matched - sum.Skipped
+	if err := f.print(c.OutOrStdout(), sum, "matched %d: would replay %d, skip %d\n", sum.Matched, would, sum.Skipped); err != nil || f.json {
+		return err
+	}
+	for _, id := range some {
+		if _, err := fmt.Fprintln(c.OutOrStdout(), id); err != nil {
+			return err
+		}
+	}
+	if more := would - len(some); more > 0 {
+		_, err = fmt.Fprintf(c.OutOrStdout(), "and %d more\n", more)
+	}
+	return err
+}
+
+func (f replayFlags) print(w io.Writer, sum tasks.Replay, format string, args ...any) error {
+	if f.json {
+		return json.NewEncoder(w).Encode(sum)
+	}
+	_, err := fmt.Fprintf(w, format, args...)
+	return err
+}

@@ -1,0 +1,106 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strconv"
+
+	"backstop/lead"
+)
+
+// trailRow is a row of the table trail.
+type trailRow struct {
+	LeadID string `json:"lead_id"`
+	N      int    `json:"n"`
+	trailEntry
+}
+
+// trailEntry is an entry as it is stored. Entries can be compared.
+type trailEntry struct {
+	Attempt  int        `json:"attempt"`
+	Provider string     `json:"provider"`
+	Class    lead.Class `json:"class"`
+	Status   int        `json:"status"`
+	Detail   string     `json:"detail"`
+	At       nullMillis `json:"at"`
+	Millis   int64      `json:"ms"`
+}
+
+// nullMillis is a time in milliseconds that can be compared; 0 is null in JSON.
+type nullMillis int64
+
+// MarshalJSON writes the milliseconds or null.
+func (m nullMillis) MarshalJSON() ([]byte, error) {
+	if m == 0 {
+		return []byte("null"), nil
+	}
+	return strconv.AppendInt(nil, int64(m), 10), nil
+}
+
+const (
+	insertTrail = `INSERT INTO trail (lead_id, n, attempt, provider, class, status, detail, at, ms)
+SELECT lead_id, n, attempt, provider, class, status, detail, at, ms
+FROM {rows $1: lead_id text, n bigint, attempt bigint, provider text, class text, status bigint, detail text, at bigint, ms bigint} AS r`
+
+	trailOfLead = `SELECT attempt, provider, class, status, detail, at, ms FROM trail WHERE lead_id = $1`
+)
+
+func newTrailEntry(e lead.TrailEntry) trailEntry {
+	return trailEntry{
+		Attempt: e.Attempt, Provider: plain(e.Provider), Class: lead.Class(plain(string(e.Class))), Status: e.Status,
+		Detail: plain(e.Detail), At: nullMillis(e.At.Millis()), Millis: e.Millis,
+	}
+}
+
+// extend appends the change's entries to the lead's trail. Those of a change that
+// may have been made before are first held against what is there: a commit whose
+// answer was lost is repeated by its caller, and a trail tells each call once. The
+// trail is read for such changes only, which are few.
+func (r *row) extend(ctx context.Context, s session, c *change, f fate) error {
+	there := map[trailEntry]bool{}
+	switch f {
+	case repeated:
+		return nil
+	case unsure, stale:
+		if err := r.readTrail(ctx, s, there); err != nil {
+			return err
+		}
+	}
+	added := 0
+	for _, e := range c.trail {
+		entry := newTrailEntry(e)
+		if there[entry] {
+			continue
+		}
+		added++
+		r.TrailLength++
+		r.added = append(r.added, trailRow{LeadID: r.LeadID, N: r.TrailLength, trailEntry: entry})
+	}
+	if f == unsure {
+		c.repeated = added == 0 && len(c.trail) > 0
+	}
+	return nil
+}
+
+// readTrail notes the entries that are there, with those that this transaction
+// has added already.
+func (r *row) readTrail(ctx context.Context, s session, there map[trailEntry]bool) error {
+	_, err := readAll(ctx, s, func(rows *sql.Rows) (struct{}, error) {
+		var (
+			e  trailEntry
+			at lead.Time
+		)
+		err := rows.Scan(&e.Attempt, &e.Provider, &e.Class, &e.Status, &e.Detail, stamp{&at}, &e.Millis)
+		e.At = nullMillis(at.Millis())
+		there[e] = true
+		return struct{}{}, err
+	}, trailOfLead, r.LeadID)
+	if err != nil {
+		return fmt.Errorf("read a trail: %w", err)
+	}
+	for _, t := range r.added {
+		there[t.trailEntry] = true
+	}
+	return nil
+}

@@ -1,0 +1,137 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"backstop/lead"
+	"backstop/ledger"
+	"backstop/resilience"
+)
+
+const (
+	// rescueAfter is how long a task's lease may stand still before its worker
+	// counts as dead. A living one renews it every 5 s; asynq's own recovery would
+	// take 55 to 120 s.
+	rescueAfter = 11 * time.Second
+	// poisonous is how many of its runs a lead may end without a word before it is
+	// taken for what kills the workers.
+	poisonous = 3
+)
+
+// A leaseWatch remembers since when the lease of each task in work has not been
+// renewed. It compares leases only with themselves, so that clocks that differ
+// do no harm.
+type leaseWatch struct{ since map[active]time.Time }
+
+func newLeaseWatch() leaseWatch { return leaseWatch{since: map[active]time.Time{}} }
+
+// reset forgets everything: Redis was away, and the workers may not have been able
+// to renew their leases either.
+func (w *leaseWatch) reset() { clear(w.since) }
+
+// see takes note of the tasks in work now.
+func (w *leaseWatch) see(tasks []active, now time.Time) {
+	next := make(map[active]time.Time, len(tasks))
+	for _, a := range tasks {
+		first, known := w.since[a]
+		if !known {
+			first = now
+		}
+		next[a] = first
+	}
+	w.since = next
+}
+
+// overdue lists the tasks whose worker counts as dead.
+func (w *leaseWatch) overdue(now time.Time) []active {
+	var all []active
+	for a, first := range w.since {
+		if now.Sub(first) >= rescueAfter {
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
+// rescue takes a task from a worker that is dead, stopped or cut off. The lead's
+// version in the ledger is raised first, which fences whatever that worker may
+// still write when it wakes.
+func (r *reconciler) rescue(ctx context.Context, a active) error {
+	id, generation, ok := parseTaskID(a.id)
+	if !ok { // not one of ours; to run again is what asynq would do
+		_, err := r.Queue.release(ctx, a, releasePending)
+		return err
+	}
+	rec, err := r.Ledger.Get(ctx, id)
+	if errors.Is(err, ledger.ErrNotFound) || err == nil && (!rec.Live() || rec.Generation != generation) {
+		// Settled, and only the acknowledgement was lost.
+		_, err := r.Queue.release(ctx, a, releaseDone)
+		return err
+	}
+	if err != nil {
+		return fmt.Errorf("look at lead %s: %w", id, err)
+	}
+	log := r.Log.With().Str("request_id", rec.RequestID).Str("lead_id", id).Logger()
+	progress, err := resilience.LoadProgress(rec.Progress, rec.Lead, rec.Generation, r.Now())
+	if err != nil {
+		progress = resilience.NewProgress(rec.Lead, rec.Generation, r.Now())
+	}
+	progress.Crashes++
+	entry := lead.TrailEntry{
+		Attempt: max(progress.Attempt, 1), Provider: "worker", Class: lead.ClassCrash,
+		Detail: "the run ended without a word", At: lead.At(r.Now()),
+	}
+	if progress.Crashes >= poisonous {
+		return r.poisoned(ctx, a, rec, progress, entry, log)
+	}
+	j := &job{payload: payloadFor(rec), record: rec, progress: progress, log: log}
+	if err := r.record(ctx, j, []lead.TrailEntry{entry}); err != nil {
+		if errors.Is(err, ledger.ErrStale) {
+			return nil // its worker lives
+		}
+		return err
+	}
+	released, err := r.Queue.release(ctx, a, releasePending)
+	if err == nil && released {
+		r.Observer.Rescued(1, a.queue)
+		log.Warn().Str("event", "rescued").Str("queue", a.queue).Int("crashes", progress.Crashes).
+			Msg("the worker of this lead is not heard of any more; it goes on elsewhere")
+	}
+	return err
+}
+
+// poisoned settles a lead whose runs end without a word again and again, so that
+// it kills no further worker.
+func (r *reconciler) poisoned(ctx context.Context, a active, rec ledger.Record, p *resilience.Progress, entry lead.TrailEntry, log zerolog.Logger) error {
+	j := &job{payload: payloadFor(rec), record: rec, progress: p, log: log}
+	facts := p.Facts
+	if d := rec.Lead.InferredDomain(); d != "" {
+		facts.Merge(lead.Profile{lead.CompanyDomain: d}, lead.Origin{Provider: lead.OriginInferred})
+	}
+	err := r.settle(ctx, j, ledger.Settlement{
+		Status: lead.StatusPartial, Facts: facts, Missing: facts.Profile.Missing(r.Chain.Want), Fallback: true,
+		Reason: fmt.Sprintf("poison: %d runs ended without a word, as when a worker is killed; it is not run again", p.Crashes),
+		Trail:  []lead.TrailEntry{entry},
+	})
+	if err != nil {
+		return err
+	}
+	log.Error().Str("event", "poison").Int("crashes", p.Crashes).Msg("this lead seems to kill its workers; it is settled and not run again")
+	_, err = r.Queue.release(ctx, a, releaseArchived)
+	return err
+}
+
+// parseTaskID is the inverse of [EnrichID] and [FallbackID].
+func parseTaskID(s string) (leadID string, generation int, ok bool) {
+	kind, rest, ok1 := strings.Cut(s, ":")
+	id, gen, ok2 := strings.Cut(rest, ":")
+	n, err := strconv.Atoi(gen)
+	return id, n, ok1 && ok2 && err == nil && id != "" && (kind == "enrich" || kind == "fallback")
+}

@@ -1,0 +1,212 @@
+package tasks
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"backstop/lead"
+	"backstop/ledger"
+	"backstop/providers/sandbox"
+	"backstop/testkit"
+)
+
+// A watched reconciler has a clock that the test moves.
+func (f *fleet) watched() (r *reconciler, forward func(time.Duration)) {
+	f.t.Helper()
+	f.epoch()
+	now := time.Now()
+	d := f.deps
+	d.Now = func() time.Time { return now }
+	r = newReconciler(newHandlers(d))
+	return r, func(by time.Duration) {
+		f.t.Helper()
+		now = now.Add(by)
+		noError(f.t, r.step(f.t.Context()))
+	}
+}
+
+// takes makes the lead's task one that a worker took and then was not heard of,
+// with the keys that asynq's dequeue leaves.
+func (f *fleet) takes(queue, id string) {
+	f.t.Helper()
+	ctx := f.t.Context()
+	noError(f.t, f.rdb.LRem(ctx, queueKey(queue, "pending"), 1, id).Err())
+	noError(f.t, f.rdb.LPush(ctx, queueKey(queue, "active"), id).Err())
+	noError(f.t, f.rdb.ZAdd(ctx, queueKey(queue, "lease"), redis.Z{Score: float64(time.Now().Add(30 * time.Second).Unix()), Member: id}).Err())
+	noError(f.t, f.rdb.HSet(ctx, taskKey(queue, id), "state", "active").Err())
+}
+
+func TestTheLeadOfADeadWorkerGoesOn(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, sandbox.Script{})
+	a := f.put("ann.lee@acme.example")[0]
+	r, forward := f.watched()
+	f.takes(QueueEnrich, EnrichID(a.LeadID, 1))
+	before, err := f.ledger.Get(t.Context(), a.LeadID)
+	noError(t, err)
+
+	forward(0)
+	forward(rescueAfter - time.Second)
+	equal(t, "before its time", f.states(a), TaskStates{Enrich: "active"})
+	forward(2 * time.Second)
+	equal(t, "in its time", f.states(a), TaskStates{Enrich: "pending"})
+	equal(t, "rescued", f.seen.rescued(QueueEnrich), 1)
+
+	_, err = r.Ledger.Record(t.Context(), ledger.Attempt{LeadID: a.LeadID, Generation: 1, Version: before.Version})
+	equal(t, "a write of the dead worker is fenced", errors.Is(err, ledger.ErrStale), true)
+	f.start()
+	o := f.outcome(a)
+	equal(t, "status", o.Status, lead.StatusEnriched)
+	equal(t, "class of the first entry", o.Trail[0].Class, lead.ClassCrash)
+}
+
+func TestALeaseThatIsRenewedIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, sandbox.Script{})
+	a := f.put("ann.lee@acme.example")[0]
+	id := EnrichID(a.LeadID, 1)
+	_, forward := f.watched()
+	f.takes(QueueEnrich, id)
+	for range 4 {
+		forward(5 * time.Second)
+		noError(t, f.rdb.ZIncrBy(t.Context(), queueKey(QueueEnrich, "lease"), 5, id).Err())
+	}
+	equal(t, "states", f.states(a), TaskStates{Enrich: "active"})
+}
+
+func TestATaskThatLostItsLeaseIsRepaired(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, sandbox.Script{})
+	a := f.put("ann.lee@acme.example")[0]
+	id := EnrichID(a.LeadID, 1)
+	_, forward := f.watched()
+	f.takes(QueueEnrich, id)
+	noError(t, f.rdb.ZRem(t.Context(), queueKey(QueueEnrich, "lease"), id).Err())
+	forward(0)
+	forward(rescueAfter)
+	equal(t, "states", f.states(a), TaskStates{Enrich: "pending"})
+}
+
+func TestAnUnacknowledgedTaskOfASettledLeadIsRemoved(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, sandbox.Script{})
+	a := f.put("ann.lee@acme.example")[0]
+	_, forward := f.watched()
+	f.takes(QueueEnrich, EnrichID(a.LeadID, 1))
+	_, err := f.ledger.Settle(t.Context(), ledger.Settlement{LeadID: a.LeadID, Generation: 1, Status: lead.StatusEnriched})
+	noError(t, err)
+	forward(0)
+	forward(rescueAfter)
+	equal(t, "states", f.states(a), TaskStates{})
+	equal(t, "rescued", f.seen.rescued(QueueEnrich), 0)
+}
+
+func TestALeadThatKillsItsWorkersIsSettledAsPartial(t *testing.T) {
+	t.Parallel()
+	for _, queue := range []string{QueueEnrich, QueueFallback} {
+		t.Run("in "+queue, func(t *testing.T) {
+			f := newFleet(t, sandbox.Script{})
+			a := f.put("ann.lee@acme.example")[0]
+			id := EnrichID(a.LeadID, 1)
+			if queue == QueueFallback {
+				id = FallbackID(a.LeadID, 1)
+				noError(t, f.queue.RunFallback(t.Context(), payloadOf(a)))
+			}
+			_, forward := f.watched()
+			for range poisonous {
+				f.takes(queue, id)
+				forward(0)
+				forward(rescueAfter)
+			}
+			o := f.outcome(a)
+			equal(t, "status", o.Status, lead.StatusPartial)
+			equal(t, "company's domain", o.Profile[lead.CompanyDomain], "acme.example")
+			if !strings.HasPrefix(o.Reason, "poison: 3 runs") {
+				t.Errorf("the reason is %q", o.Reason)
+			}
+			state, err := f.rdb.HGet(t.Context(), taskKey(queue, id), "state").Result()
+			noError(t, err)
+			equal(t, "state", state, "archived")
+		})
+	}
+}
+
+func TestOneReconcilerActsAtATime(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, sandbox.Script{})
+	for token, want := range map[string]bool{"a": true} {
+		held, err := f.queue.hold(t.Context(), token, time.Minute)
+		noError(t, err)
+		equal(t, token, held, want)
+	}
+	for token, want := range map[string]bool{"a": true, "b": false} {
+		held, err := f.queue.hold(t.Context(), token, time.Minute)
+		noError(t, err)
+		equal(t, token, held, want)
+	}
+	noError(t, f.rdb.PExpire(t.Context(), f.queue.key("reconciler"), time.Millisecond).Err())
+	testkit.Eventually(t, soon, "the lease of the one that died goes to the other", func() bool {
+		held, err := f.queue.hold(t.Context(), "b", time.Minute)
+		return err == nil && held
+	})
+}
+
+func TestTheArchiveStaysShortAndKeepsWhatIsNotSettled(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, sandbox.Script{})
+	f.epoch()
+	open := f.put("open@acme.example")[0]
+	settled := f.put("settled@acme.example")[0]
+	_, err := f.ledger.Settle(t.Context(), ledger.Settlement{LeadID: settled.LeadID, Generation: 1, Status: lead.StatusPartial})
+	noError(t, err)
+	noError(t, f.inspector.ArchiveTask(QueueEnrich, EnrichID(open.LeadID, 1)))
+	pipe := f.rdb.Pipeline()
+	key := queueKey(QueueEnrich, "archived")
+	pipe.ZAdd(t.Context(), key, redis.Z{Score: 1, Member: EnrichID(open.LeadID, 1)}, redis.Z{Score: 2, Member: "somebody:else"})
+	for i := range archiveHigh + 500 { // leads that the ledger has forgotten, and one that it knows
+		id := EnrichID(fmt.Sprintf("ld_gone%d", i), 1)
+		if i == 0 {
+			id = EnrichID(settled.LeadID, 1)
+		}
+		pipe.ZAdd(t.Context(), key, redis.Z{Score: float64(10 + i), Member: id})
+		pipe.HSet(t.Context(), taskKey(QueueEnrich, id), "state", "archived")
+	}
+	_, err = pipe.Exec(t.Context())
+	noError(t, err)
+
+	r, _ := f.watched()
+	noError(t, r.trim(t.Context()))
+	size, err := f.rdb.ZCard(t.Context(), key).Result()
+	noError(t, err)
+	if size > archiveLow+2 {
+		t.Errorf("the archive still has %d entries", size)
+	}
+	for id, want := range map[string]bool{EnrichID(open.LeadID, 1): true, "somebody:else": true, EnrichID(settled.LeadID, 1): false} {
+		err := f.rdb.ZScore(t.Context(), key, id).Err()
+		equal(t, id, err == nil, want)
+	}
+	n, err := f.rdb.Exists(t.Context(), taskKey(QueueEnrich, EnrichID("ld_gone1", 1))).Result()
+	noError(t, err)
+	equal(t, "hash of a removed task", n, 0)
+}
+
+func TestAWorkerThatWakesBeginsNoCall(t *testing.T) {
+	now := time.Now()
+	p := newPulse(func() time.Time { return now })
+	run, end := p.guard(t.Context())
+	defer end()
+	now = now.Add(pulseMost)
+	equal(t, "a pause within bounds", p.beat(), false)
+	noError(t, run.Err())
+	now = now.Add(pulseMost + time.Millisecond)
+	equal(t, "a stop", p.beat(), true)
+	<-run.Done()
+	next, end := p.guard(t.Context())
+	defer end()
+	noError(t, next.Err())
+}
