@@ -106,7 +106,7 @@ func (h *handlers) settledAlready(ctx context.Context, t *asynq.Task, rec ledger
 		replayed, err := h.replayByHand(ctx, t, rec, p)
 		if err != nil {
 			log.Warn().Err(err).Str("event", "replay").Msg("the lead could not be replayed; trying again")
-			return &Later{At: h.Now().Add(2 * time.Second), Why: "the replay could not be started"}
+			return &Later{At: h.Now().Add(2 * time.Second), Why: replayUnstarted}
 		}
 		if replayed {
 			return nil
