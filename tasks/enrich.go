@@ -26,6 +26,13 @@ func (h *handlers) enrich(ctx context.Context, t *asynq.Task) error {
 	if err := h.untilDue(ctx, j); err != nil {
 		return err
 	}
+	if j.progress.Crashes > 0 {
+		leave, err := h.alone(ctx)
+		if err != nil {
+			return err
+		}
+		defer leave()
+	}
 	v, err := h.Chain.Walk(ctx, j.record.Lead, j.progress, h.hooks(j))
 	if err != nil {
 		return h.cutShort(ctx, j, v, err)

@@ -36,7 +36,8 @@ const (
 // handlers run the two kinds of task.
 type handlers struct {
 	Deps
-	pulse *pulse
+	pulse   *pulse
+	suspect chan struct{} // holds one: the lead that runs alone
 }
 
 func newHandlers(d Deps) *handlers {
@@ -46,7 +47,7 @@ func newHandlers(d Deps) *handlers {
 	if d.Now == nil {
 		d.Now = time.Now
 	}
-	h := &handlers{Deps: d, pulse: newPulse(d.Now)}
+	h := &handlers{Deps: d, pulse: newPulse(d.Now), suspect: make(chan struct{}, 1)}
 	h.Chain, h.Fallback = h.watched(d.Chain), h.watched(d.Fallback)
 	return h
 }

@@ -210,3 +210,22 @@ func TestAWorkerThatWakesBeginsNoCall(t *testing.T) {
 	defer end()
 	noError(t, next.Err())
 }
+
+// The leads of a dead worker are all under suspicion. They run one at a time, so
+// that the next death is one lead's and not all of theirs.
+func TestSuspectsRunOneAtATime(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, sandbox.Script{Latency: sandbox.Latency{Min: 100 * time.Millisecond, Max: 100 * time.Millisecond}})
+	accepted := f.put("a.one@acme.example", "b.two@acme.example", "c.three@acme.example", "d.four@acme.example", "e.five@acme.example")
+	_, forward := f.watched()
+	for _, a := range accepted {
+		f.takes(QueueEnrich, EnrichID(a.LeadID, 1))
+	}
+	forward(0)
+	forward(rescueAfter)
+	f.start()
+	for _, a := range accepted {
+		equal(t, "status", f.outcome(a).Status, lead.StatusEnriched)
+	}
+	equal(t, "most calls at once", f.sandbox.Books().Providers["clearbit"].MostAtOnce, 1)
+}
