@@ -47,6 +47,16 @@ func New(c *cobra.Command) (*App, error) {
 	return FromConfig(cfg, os.Stderr)
 }
 
+// With reads the configuration and closes what do has opened.
+func With(c *cobra.Command, do func(*App) error) (err error) {
+	a, err := New(c)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, a.Close()) }()
+	return do(a)
+}
+
 // FromConfig makes an App of a configuration that has been checked.
 func FromConfig(cfg config.Config, stderr io.Writer) (*App, error) {
 	if _, err := wanted(cfg); err != nil {

@@ -42,40 +42,37 @@ type directorySummary struct {
 	Rejected int `json:"rejected"`
 }
 
-func (f fileFlags) directory(c *cobra.Command, name string) (err error) {
+func (f fileFlags) directory(c *cobra.Command, name string) error {
 	o, err := f.options()
 	if err != nil {
 		return err
 	}
-	a, err := app.New(c)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, a.Close()) }()
-	if err := a.OpenLedger(c.Context()); err != nil {
-		return err
-	}
-	in, _, err := openInput(c, name)
-	if err != nil {
-		return app.Usage(err)
-	}
-	defer func() { err = errors.Join(err, in.Close()) }()
-	r, err := intake.ReadPeople(in, name, o)
-	if err != nil {
-		return app.Usage(err)
-	}
-	rejects := &rejectsFile{name: intake.RejectsName(name)}
-	sum, err := loadPeople(c.Context(), a.Ledger, r, intake.NewRejectWriter(rejects.open, r.RejectHeaders()))
-	err = errors.Join(err, rejects.close())
-	if sum.Rejected > 0 {
-		fmt.Fprintf(c.ErrOrStderr(), "%s: %d rows were rejected; see %s\n", name, sum.Rejected, rejects.name)
-	}
-	if f.json {
-		return errors.Join(err, json.NewEncoder(c.OutOrStdout()).Encode(sum))
-	}
-	_, perr := fmt.Fprintf(c.OutOrStdout(), "read %d: inserted %d, updated %d, skipped %d, rejected %d\n",
-		sum.Read, sum.Inserted, sum.Updated, sum.Skipped, sum.Rejected)
-	return errors.Join(err, perr)
+	return app.With(c, func(a *app.App) (err error) {
+		if err := a.OpenLedger(c.Context()); err != nil {
+			return err
+		}
+		in, _, err := openInput(c, name)
+		if err != nil {
+			return app.Usage(err)
+		}
+		defer func() { err = errors.Join(err, in.Close()) }()
+		r, err := intake.ReadPeople(in, name, o)
+		if err != nil {
+			return app.Usage(err)
+		}
+		rejects := &rejectsFile{name: intake.RejectsName(name)}
+		sum, err := loadPeople(c.Context(), a.Ledger, r, intake.NewRejectWriter(rejects.open, r.RejectHeaders()))
+		err = errors.Join(err, rejects.close())
+		if sum.Rejected > 0 {
+			fmt.Fprintf(c.ErrOrStderr(), "%s: %d rows were rejected; see %s\n", name, sum.Rejected, rejects.name)
+		}
+		if f.json {
+			return errors.Join(err, json.NewEncoder(c.OutOrStdout()).Encode(sum))
+		}
+		_, perr := fmt.Fprintf(c.OutOrStdout(), "read %d: inserted %d, updated %d, skipped %d, rejected %d\n",
+			sum.Read, sum.Inserted, sum.Updated, sum.Skipped, sum.Rejected)
+		return errors.Join(err, perr)
+	})
 }
 
 func loadPeople(ctx context.Context, l *ledger.Ledger, r *intake.PeopleReader, rejects *intake.RejectWriter) (sum directorySummary, err error) {

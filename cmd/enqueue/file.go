@@ -65,39 +65,36 @@ func (f fileFlags) options() (intake.Options, error) {
 	return o, nil
 }
 
-func (f fileFlags) run(c *cobra.Command, files []string) (err error) {
+func (f fileFlags) run(c *cobra.Command, files []string) error {
 	o, err := f.options()
 	if err != nil {
 		return err
 	}
-	a, err := app.New(c)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, a.Close()) }()
-	ctx := c.Context()
-	if err := a.Open(ctx); err != nil {
-		return err
-	}
-	sink := &queueSink{&tasks.Enqueuer{Ledger: a.Ledger, Queue: a.Queue, Log: a.Log}}
-	var total intake.Summary
-	for _, name := range files {
-		sum, ferr := f.one(ctx, c, sink, name, o)
-		total = add(total, sum)
-		if ferr != nil {
-			err = errors.Join(err, ferr)
-			if ctx.Err() != nil {
-				break
+	return app.With(c, func(a *app.App) (err error) {
+		ctx := c.Context()
+		if err := a.Open(ctx); err != nil {
+			return err
+		}
+		sink := &queueSink{&tasks.Enqueuer{Ledger: a.Ledger, Queue: a.Queue, Log: a.Log}}
+		var total intake.Summary
+		for _, name := range files {
+			sum, ferr := f.one(ctx, c, sink, name, o)
+			total = add(total, sum)
+			if ferr != nil {
+				err = errors.Join(err, ferr)
+				if ctx.Err() != nil {
+					break
+				}
 			}
 		}
-	}
-	if perr := f.print(c.OutOrStdout(), total); perr != nil {
-		err = errors.Join(err, perr)
-	}
-	if n := sink.Unqueued(); n > 0 {
-		fmt.Fprintf(c.ErrOrStderr(), "%d accepted leads could not be put on the queue; a running worker does that from the ledger\n", n)
-	}
-	return err
+		if perr := f.print(c.OutOrStdout(), total); perr != nil {
+			err = errors.Join(err, perr)
+		}
+		if n := sink.Unqueued(); n > 0 {
+			fmt.Fprintf(c.ErrOrStderr(), "%d accepted leads could not be put on the queue; a running worker does that from the ledger\n", n)
+		}
+		return err
+	})
 }
 
 // one imports one file.

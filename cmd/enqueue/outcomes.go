@@ -40,23 +40,20 @@ telephone numbers are left as they are.`,
 			if err != nil {
 				return app.Usage(err)
 			}
-			a, err := app.New(c)
-			if err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, a.Close()) }()
-			if err := a.OpenLedger(c.Context()); err != nil {
-				return err
-			}
-			for o, err := range a.Ledger.Outcomes(c.Context(), filter) {
-				if err != nil {
-					return errors.Join(err, out.end())
-				}
-				if err := out.write(o); err != nil {
+			return app.With(c, func(a *app.App) error {
+				if err := a.OpenLedger(c.Context()); err != nil {
 					return err
 				}
-			}
-			return out.end()
+				for o, err := range a.Ledger.Outcomes(c.Context(), filter) {
+					if err != nil {
+						return errors.Join(err, out.end())
+					}
+					if err := out.write(o); err != nil {
+						return err
+					}
+				}
+				return out.end()
+			})
 		},
 	}
 	c.Flags().StringVar(&format, "format", "table", "csv, jsonl or table")

@@ -74,31 +74,28 @@ func (f replayFlags) filter(now time.Time) (filter ledger.Filter, err error) {
 	return filter, err
 }
 
-func (f replayFlags) run(c *cobra.Command) (err error) {
+func (f replayFlags) run(c *cobra.Command) error {
 	filter, err := f.filter(time.Now())
 	if err != nil {
 		return app.Usage(err)
 	}
-	a, err := app.New(c)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, a.Close()) }()
-	if f.dryRun {
-		if err := a.OpenLedger(c.Context()); err != nil {
+	return app.With(c, func(a *app.App) error {
+		if f.dryRun {
+			if err := a.OpenLedger(c.Context()); err != nil {
+				return err
+			}
+			return f.preview(c, tasks.Replayer{Ledger: a.Ledger, Log: a.Log}, filter)
+		}
+		if err := a.Open(c.Context()); err != nil {
 			return err
 		}
-		return f.preview(c, tasks.Replayer{Ledger: a.Ledger, Log: a.Log}, filter)
-	}
-	if err := a.Open(c.Context()); err != nil {
-		return err
-	}
-	r := tasks.Replayer{Ledger: a.Ledger, Queue: a.Queue, Log: a.Log, Rate: f.rate}
-	sum, err := r.Run(c.Context(), filter)
-	if c.Context().Err() != nil {
-		err = errors.New("interrupted; running it again takes the rest")
-	}
-	return errors.Join(err, f.print(c.OutOrStdout(), sum, "matched %d: replayed %d, skipped %d\n", sum.Matched, sum.Replayed, sum.Skipped))
+		r := tasks.Replayer{Ledger: a.Ledger, Queue: a.Queue, Log: a.Log, Rate: f.rate}
+		sum, err := r.Run(c.Context(), filter)
+		if c.Context().Err() != nil {
+			err = errors.New("interrupted; running it again takes the rest")
+		}
+		return errors.Join(err, f.print(c.OutOrStdout(), sum, "matched %d: replayed %d, skipped %d\n", sum.Matched, sum.Replayed, sum.Skipped))
+	})
 }
 
 // previewed is how many lead IDs a dry run lists.

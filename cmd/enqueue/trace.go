@@ -25,37 +25,34 @@ It exits with 1 when there is no such lead.`,
 		Example: `  enqueue trace ld_7q3m…
   enqueue trace ada@example.com`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) (err error) {
-			a, err := app.New(c)
-			if err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, a.Close()) }()
-			ctx := c.Context()
-			if err := a.OpenLedger(ctx); err != nil {
-				return err
-			}
-			records, err := a.Ledger.Find(ctx, args[0])
-			if errors.Is(err, ledger.ErrNotFound) {
-				return errors.New("no lead has this lead ID, request ID or email")
-			}
-			if err != nil {
-				return err
-			}
-			for _, r := range records {
-				o, err := a.Ledger.Outcome(ctx, r.LeadID)
+		RunE: func(c *cobra.Command, args []string) error {
+			return app.With(c, func(a *app.App) error {
+				ctx := c.Context()
+				if err := a.OpenLedger(ctx); err != nil {
+					return err
+				}
+				records, err := a.Ledger.Find(ctx, args[0])
+				if errors.Is(err, ledger.ErrNotFound) {
+					return errors.New("no lead has this lead ID, request ID or email")
+				}
 				if err != nil {
 					return err
 				}
-				show := writeTrace
-				if asJSON {
-					show = func(w io.Writer, _ ledger.Record, o lead.Outcome) error { return json.NewEncoder(w).Encode(o) }
+				for _, r := range records {
+					o, err := a.Ledger.Outcome(ctx, r.LeadID)
+					if err != nil {
+						return err
+					}
+					show := writeTrace
+					if asJSON {
+						show = func(w io.Writer, _ ledger.Record, o lead.Outcome) error { return json.NewEncoder(w).Encode(o) }
+					}
+					if err := show(c.OutOrStdout(), r, o); err != nil {
+						return err
+					}
 				}
-				if err := show(c.OutOrStdout(), r, o); err != nil {
-					return err
-				}
-			}
-			return nil
+				return nil
+			})
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object for each lead, in the format of outcomes; status is empty while it is open")

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -29,43 +28,40 @@ their outcome. That number must be 0; a worker's reconciler brings it there with
 seconds. Leads accepted in the last ten seconds may still be on their way to the
 queue and are not looked at.`,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) (err error) {
-			a, err := app.New(c)
-			if err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, a.Close()) }()
-			ctx := c.Context()
-			if err := a.OpenLedger(ctx); err != nil {
-				return err
-			}
-			counts, err := a.Ledger.Counts(ctx)
-			if err != nil {
-				return err
-			}
-			if counts.Live > 0 { // only open leads have tasks to look for
-				if err := a.OpenRedis(ctx); err != nil {
+		RunE: func(c *cobra.Command, _ []string) error {
+			return app.With(c, func(a *app.App) error {
+				ctx := c.Context()
+				if err := a.OpenLedger(ctx); err != nil {
 					return err
 				}
-			}
-			var offenders []ledger.Record
-			books, err := tasks.Audit(ctx, a.Ledger, a.Queue, time.Now(), func(r ledger.Record) {
-				if len(offenders) < maxOffenders {
-					offenders = append(offenders, r)
+				counts, err := a.Ledger.Counts(ctx)
+				if err != nil {
+					return err
 				}
-			})
-			if err != nil {
+				if counts.Live > 0 { // only open leads have tasks to look for
+					if err := a.OpenRedis(ctx); err != nil {
+						return err
+					}
+				}
+				var offenders []ledger.Record
+				books, err := tasks.Audit(ctx, a.Ledger, a.Queue, time.Now(), func(r ledger.Record) {
+					if len(offenders) < maxOffenders {
+						offenders = append(offenders, r)
+					}
+				})
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					err = writeJSON(c.OutOrStdout(), books)
+				} else {
+					err = writeBooks(c.OutOrStdout(), books, offenders)
+				}
+				if err == nil && books.Unaccounted > 0 {
+					return app.ErrQuiet
+				}
 				return err
-			}
-			if asJSON {
-				err = writeJSON(c.OutOrStdout(), books)
-			} else {
-				err = writeBooks(c.OutOrStdout(), books, offenders)
-			}
-			if err == nil && books.Unaccounted > 0 {
-				return app.ErrQuiet
-			}
-			return err
+			})
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")

@@ -73,26 +73,23 @@ func switchCommand(verb, short string, do func(resilience.Gate, context.Context,
 }
 
 // withGate opens the fleet's gate without being a replica of it.
-func withGate(c *cobra.Command, do func(context.Context, *app.App, resilience.Gate) error) (err error) {
-	a, err := app.New(c)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, a.Close()) }()
-	ctx := c.Context()
-	if err := a.OpenRedis(ctx); err != nil {
-		return err
-	}
-	g, err := a.Gate("", zerolog.Nop(), nil)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-		defer cancel()
-		err = errors.Join(err, g.Shutdown(ctx))
-	}()
-	return do(ctx, a, g)
+func withGate(c *cobra.Command, do func(context.Context, *app.App, resilience.Gate) error) error {
+	return app.With(c, func(a *app.App) (err error) {
+		ctx := c.Context()
+		if err := a.OpenRedis(ctx); err != nil {
+			return err
+		}
+		g, err := a.Gate("", zerolog.Nop(), nil)
+		if err != nil {
+			return err
+		}
+		defer func() {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+			defer cancel()
+			err = errors.Join(err, g.Shutdown(ctx))
+		}()
+		return do(ctx, a, g)
+	})
 }
 
 func writeCircuits(w io.Writer, circuits []resilience.Circuit, now time.Time) error {

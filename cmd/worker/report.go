@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -31,32 +30,29 @@ func reportCommand() *cobra.Command {
   latency p50/p99      from a worker taking a lead to its outcome, and from the
                        lead's acceptance to its outcome`,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) (err error) {
-			a, err := app.New(c)
-			if err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, a.Close()) }()
-			if err := a.OpenLedger(c.Context()); err != nil {
-				return err
-			}
-			from := time.Time{}
-			if since > 0 {
-				from = time.Now().Add(-since)
-			}
-			counts, err := a.Ledger.Counts(c.Context())
-			if err != nil {
-				return err
-			}
-			m, err := a.Ledger.Measures(c.Context(), from)
-			if err != nil {
-				return err
-			}
-			r := report{Books: tasks.BooksOf(counts), Measures: measuresOf(m)}
-			if asJSON {
-				return writeJSON(c.OutOrStdout(), r)
-			}
-			return r.write(c.OutOrStdout())
+		RunE: func(c *cobra.Command, _ []string) error {
+			return app.With(c, func(a *app.App) error {
+				if err := a.OpenLedger(c.Context()); err != nil {
+					return err
+				}
+				from := time.Time{}
+				if since > 0 {
+					from = time.Now().Add(-since)
+				}
+				counts, err := a.Ledger.Counts(c.Context())
+				if err != nil {
+					return err
+				}
+				m, err := a.Ledger.Measures(c.Context(), from)
+				if err != nil {
+					return err
+				}
+				r := report{Books: tasks.BooksOf(counts), Measures: measuresOf(m)}
+				if asJSON {
+					return writeJSON(c.OutOrStdout(), r)
+				}
+				return r.write(c.OutOrStdout())
+			})
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")

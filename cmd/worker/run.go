@@ -24,22 +24,19 @@ A second signal ends it at once. Nothing is lost either way.`,
   worker run --embedded        # brings its own Redis and a ledger in ./backstop-data
   worker run --drain           # ends when no accepted lead is open`,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) (err error) {
-			a, err := app.New(c)
-			if err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, a.Close()) }()
-			ctx := c.Context()
-			if embedded {
-				if err := a.StartEmbeddedRedis(); err != nil {
+		RunE: func(c *cobra.Command, _ []string) error {
+			return app.With(c, func(a *app.App) error {
+				ctx := c.Context()
+				if embedded {
+					if err := a.StartEmbeddedRedis(); err != nil {
+						return err
+					}
+				}
+				if err := a.Open(ctx); err != nil {
 					return err
 				}
-			}
-			if err := a.Open(ctx); err != nil {
-				return err
-			}
-			return serve(ctx, a, drain)
+				return serve(ctx, a, drain)
+			})
 		},
 	}
 	c.Flags().BoolVar(&embedded, "embedded", false, "bring a Redis of its own, in this process, at the address of redis.url")
