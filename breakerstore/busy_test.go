@@ -4,5 +4,11 @@ package breakerstore_test
 
 import "time"
 
-// busy is by how much a busy machine may be late.
-const busy = 50 * time.Millisecond
+// What is asked for, also on a machine that does much else. The benchmark measures
+// the figures proper: within 20 %, and at least 97 %.
+const (
+	busy   = 50 * time.Millisecond // by how much a busy machine may be late
+	uneven = 0.3                   // how far a replica's part may be from the mean
+	used   = 0.85                  // the part of a limit that must be used
+	slack  = 0                     // how long a call may be on its way from the gate to the test's clock
+)

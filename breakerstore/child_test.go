@@ -274,7 +274,7 @@ func TestProcessesShareALimit(t *testing.T) {
 	t.Parallel()
 	begin := time.Now().Add(500 * time.Millisecond)
 	limit := resilience.Limit{Rate: 10, Per: time.Second}
-	const length = 12 * time.Second
+	const length = 8 * time.Second
 	records := processes(t, 3, job{
 		URL: realRedis(t).url, Callers: 16, Call: 20 * time.Millisecond,
 		Begin: begin, Fail: begin.Add(time.Hour), OK: begin.Add(time.Hour), End: begin.Add(length),

@@ -34,13 +34,12 @@ type entry struct {
 	gate     *Gate
 	p        *provider
 	deadline time.Time // of its patience
-	lost     int       // slots that came too late
+	lost     int       // times that it came too late for a slot
 }
 
-// patientLosses is how many slots a caller loses by being late before it goes
-// all the same: where every round trip takes longer than the limits' margin, it
-// would never go.
-const patientLosses = 3
+// patientLosses is how often a caller may be late before it goes all the same:
+// where every round trip takes longer than the limits' margin, it would never go.
+const patientLosses = 4
 
 // try makes one attempt. With neither a pass nor an error the world has changed
 // and the next attempt looks at it anew.
@@ -164,24 +163,19 @@ func (e *entry) use(ctx context.Context, s slot, sent time.Time) (resilience.Pas
 		g.giveBack(p, s)
 		return nil, err
 	}
-	now := time.Now()
 	if s.probe {
 		if p.view.Load().gen != s.gen {
 			return nil, nil // closed by hand, or the lease ran out
 		}
 		return &pass{gate: g, p: p, gen: s.gen, probe: true}, nil
 	}
-	if late := now.Sub(sent.Add(s.wait)); late > p.guard() && e.lost < patientLosses {
-		moved, err := g.moveSlot(ctx, p, s, late)
-		if err != nil {
-			return nil, e.failed(ctx, err)
-		}
-		if !moved {
-			e.lost++
-			return nil, nil
-		}
+	if p.view.Load().epoch != s.epoch {
+		return nil, nil // Redis lost its data, this slot among them, and may have given it to another
 	}
-	v := p.view.Load()
+	if ok, err := e.punctual(ctx, s, sent); !ok {
+		return nil, e.failed(ctx, err)
+	}
+	v, now := p.view.Load(), time.Now()
 	if r := e.refuse(v, now); r != nil {
 		return nil, r
 	}
@@ -189,6 +183,26 @@ func (e *entry) use(ctx context.Context, s slot, sent time.Time) (resilience.Pas
 		return nil, nil
 	}
 	return &pass{gate: g, p: p, gen: v.gen}, nil
+}
+
+// punctual reports whether the caller comes in time for its slot, or could have
+// it moved. sent is when the slot was asked for: by the replica's clock it came
+// at the earliest when its wait after that was over.
+func (e *entry) punctual(ctx context.Context, s slot, sent time.Time) (bool, error) {
+	late := time.Since(sent.Add(s.wait))
+	for late > e.p.lateness() && e.lost < patientLosses {
+		began := time.Now()
+		at, err := e.gate.moveSlot(ctx, e.p, s, late)
+		if err != nil {
+			return false, err
+		}
+		e.lost++
+		if at == 0 {
+			return false, nil
+		}
+		s.at, late = at, time.Since(began)
+	}
+	return true, nil
 }
 
 // enterAlone passes the local gate.

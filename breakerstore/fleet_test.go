@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -31,25 +32,42 @@ var (
 
 // A server is a Redis that the tests of this package run on.
 type server struct {
-	url  string
-	mini *miniredis.Miniredis // nil if it is a real one
+	url     string
+	cluster bool
 }
 
 func realRedis(t *testing.T) server { return server{url: testkit.Redis(t)} }
 
 func miniRedis(t *testing.T) server {
 	m := miniredis.RunT(t)
-	return server{url: "redis://" + m.Addr() + "/0", mini: m}
+	return server{url: "redis://" + m.Addr() + "/0"}
+}
+
+// clusterRedis is a cluster of one node. It refuses what a bigger one would:
+// commands and scripts on keys of different hash slots.
+func clusterRedis(t *testing.T) server {
+	r := testkit.RedisServer(t, testkit.WithDirective("cluster-enabled", "yes"))
+	node := r.Client()
+	if err := node.ClusterAddSlotsRange(t.Context(), 0, 16383).Err(); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Eventually(t, 10*time.Second, "the cluster is up", func() bool {
+		return strings.Contains(node.ClusterInfo(t.Context()).Val(), "cluster_state:ok")
+	})
+	return server{url: r.URL(), cluster: true}
 }
 
 // client returns a client of the server, closed at the end of the test.
-func (s server) client(t testing.TB) *redis.Client {
+func (s server) client(t testing.TB) redis.UniversalClient {
 	t.Helper()
 	o, err := redis.ParseURL(s.url)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := redis.NewClient(o)
+	var c redis.UniversalClient = redis.NewClient(o)
+	if s.cluster {
+		c = redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{o.Addr}})
+	}
 	t.Cleanup(func() {
 		if err := c.Close(); err != nil {
 			t.Errorf("close client: %v", err)

@@ -23,8 +23,9 @@ type Options struct {
 	Prefix string
 	// Replica is this replica's name among the others. Default: a random one.
 	Replica string
-	// Replicas is how many replicas are taken to share the limits as long as Redis
-	// has never been heard. Default 1.
+	// Replicas is how many replicas there are at least. Without Redis each takes
+	// its part of the limits, by this number or by that of the replicas last seen,
+	// which is not known at the start. Default 1.
 	Replicas int
 	// Hook is told of every change of a circuit: in order, by one goroutine of the
 	// gate's own, outside any lock. Own says whether this replica made it.
@@ -111,12 +112,12 @@ func New(rdb redis.UniversalClient, configs []resilience.GateConfig, o Options) 
 	}
 	g := &Gate{o: o, rdb: rdb}
 	all := make(map[string]*provider, len(configs))
-	for i, c := range configs {
-		configs[i] = c.WithDefaults()
-		if err := check(configs[i]); err != nil {
+	for _, c := range configs {
+		c = c.WithDefaults()
+		if err := check(c); err != nil {
 			return nil, fmt.Errorf("gate: %w", err)
 		}
-		all[c.Provider] = newProvider(configs[i], o)
+		all[c.Provider] = newProvider(c, o)
 	}
 	g.providers.Store(&all)
 	g.replicas.Store(int64(o.Replicas))

@@ -3,6 +3,7 @@ package breakerstore_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"net"
 	"slices"
 	"sync"
@@ -22,13 +23,13 @@ func checkLimit(t *testing.T, l resilience.Limit, starts []time.Time) {
 	t.Helper()
 	starts = slices.SortedFunc(slices.Values(starts), time.Time.Compare)
 	for i := l.Rate; i < len(starts); i++ {
-		if gap := starts[i].Sub(starts[i-l.Rate]); gap < l.Per {
+		if gap := starts[i].Sub(starts[i-l.Rate]); gap < l.Per-slack {
 			t.Errorf("%d calls within %s, against %s", l.Rate+1, gap, l)
 		}
 	}
 }
 
-// checkUse fails if less than 97 % of the limit was used. The calls before the
+// checkUse fails if too little of the limit was used. The calls before the
 // first and after the last one could not be counted fairly.
 func checkUse(t *testing.T, l resilience.Limit, starts []time.Time) {
 	t.Helper()
@@ -38,12 +39,12 @@ func checkUse(t *testing.T, l resilience.Limit, starts []time.Time) {
 		t.Fatalf("%d calls", n)
 	}
 	rate := float64(n-1) / starts[n-1].Sub(starts[0]).Seconds()
-	if used := rate * l.Per.Seconds() / float64(l.Rate); used < 0.97 {
-		t.Errorf("%.1f %% of %s was used", 100*used, l)
+	if part := rate * l.Per.Seconds() / float64(l.Rate); part < used {
+		t.Errorf("%.1f %% of %s was used", 100*part, l)
 	}
 }
 
-// checkFairness fails if a replica's part is more than 20 % from the mean.
+// checkFairness fails if a replica's part is too far from the mean.
 func checkFairness(t *testing.T, counts []int) {
 	t.Helper()
 	sum := 0
@@ -52,7 +53,7 @@ func checkFairness(t *testing.T, counts []int) {
 	}
 	mean := float64(sum) / float64(len(counts))
 	for _, n := range counts {
-		if float64(n) < 0.8*mean || float64(n) > 1.2*mean {
+		if math.Abs(float64(n)-mean) > uneven*mean {
 			t.Errorf("calls by replica: %v", counts)
 			return
 		}
@@ -87,11 +88,8 @@ func (c *counter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 // than one script.
 func TestLimitHolds(t *testing.T) {
 	limit := resilience.Limit{Rate: 10, Per: time.Second}
-	const (
-		settled = 3 * time.Second // by then every replica knows how many there are
-		length  = 10 * time.Second
-	)
-	for _, n := range []int{1, 3, 10} {
+	const settled = 2500 * time.Millisecond // by then every replica knows how many there are
+	for n, length := range map[int]time.Duration{1: 4 * time.Second, 3: 5 * time.Second, 10: 10 * time.Second} {
 		t.Run(fmt.Sprintf("%d replicas", n), func(t *testing.T) {
 			s := realRedis(t)
 			var count counter

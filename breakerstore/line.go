@@ -13,6 +13,7 @@ import (
 type line struct {
 	mu      sync.Mutex
 	ahead   int             // callers that hold a reserved slot
+	most    int             // so many may; the last to join knew best
 	waiting []chan struct{} // each closed when its turn has come
 }
 
@@ -24,6 +25,7 @@ type line struct {
 // are in vain.
 func (l *line) join(ctx context.Context, most int, now, deadline time.Time, every time.Duration) (k int, ok bool, err error) {
 	l.mu.Lock()
+	l.most = most
 	if l.ahead < most && len(l.waiting) == 0 {
 		l.ahead++
 		l.mu.Unlock()
@@ -51,7 +53,7 @@ func (l *line) join(ctx context.Context, most int, now, deadline time.Time, ever
 	return k, false, err
 }
 
-// leave lets the next one in.
+// leave lets the next one in, or nobody if there are too many ahead by now.
 func (l *line) leave() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -59,7 +61,7 @@ func (l *line) leave() {
 }
 
 func (l *line) next() {
-	if len(l.waiting) == 0 {
+	if len(l.waiting) == 0 || l.ahead > l.most {
 		l.ahead--
 		return
 	}

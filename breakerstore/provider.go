@@ -80,13 +80,14 @@ func (p *provider) args(more []any) []any {
 // keepFor is how long a slot matters.
 func (p *provider) keepFor() time.Duration { return p.longest + p.cfg.Patience + time.Second }
 
-// guard is how late a slot may be used without endangering any limit.
-func (p *provider) guard() time.Duration {
+// lateness is how late a slot may be used without endangering any limit. The
+// other half of the guard is for the way from here to the provider.
+func (p *provider) lateness() time.Duration {
 	guard := p.longest
 	for _, l := range p.cfg.Limits {
 		guard = min(guard, l.Guard())
 	}
-	return guard
+	return guard / 2
 }
 
 // enterArgs are the arguments of enter.lua.

@@ -25,6 +25,7 @@ type slot struct {
 	wait     time.Duration // until the slot, or until it is worth asking again; negative: somebody has to act
 	probe    bool
 	gen      int64
+	epoch    int64 // of the Redis that keeps the slot
 	at       int64 // the slot by Redis's clock
 	received time.Time
 }
@@ -52,6 +53,7 @@ func (g *Gate) takeSlot(ctx context.Context, p *provider, patience time.Duration
 		return s, err
 	}
 	s.wait, s.probe, s.gen = micros(wait), probe == 1, circuit.gen
+	s.epoch = circuit.epoch
 	s.at = circuit.now + wait
 	if s.code == granted && p.limited() {
 		// For the day Redis is away. The slot counts from now on, also before it has come.
@@ -62,23 +64,22 @@ func (g *Gate) takeSlot(ctx context.Context, p *provider, patience time.Duration
 }
 
 // moveSlot moves a slot to now whose caller is late by so much that a limit could
-// be broken. moved is false if it would be, and the slot is lost.
-func (g *Gate) moveSlot(ctx context.Context, p *provider, s slot, late time.Duration) (moved bool, err error) {
+// be broken, and returns the new time by Redis's clock; 0 if a limit would be
+// broken all the same, and the slot is lost.
+func (g *Gate) moveSlot(ctx context.Context, p *provider, s slot, late time.Duration) (at int64, err error) {
 	args := []any{s.at}
 	for _, l := range p.cfg.Limits {
-		if l.Guard() <= late {
-			// A quarter of the guard is left for what this call has still to go.
-			args = append(args, l.Rate, (l.Per + l.Guard()/4).Microseconds())
+		if l.Guard()/2 <= late {
+			args = append(args, l.Rate, (l.Per + l.Guard()/2).Microseconds())
 		}
 	}
 	reply, err := ask(ctx, g, g.o.Timeout, func(ctx context.Context) ([]any, error) {
 		return g.run(ctx, lateScript, p, args...)
 	}, nil)
 	if err != nil {
-		return false, fmt.Errorf("move a slot: %w", err)
+		return 0, fmt.Errorf("move a slot: %w", err)
 	}
-	code, err := integer(reply, 0)
-	return code == 1, err
+	return integer(reply, 0)
 }
 
 // refusal is what the caller gets instead of the slot.

@@ -95,7 +95,7 @@ func (g *Gate) beat(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("say that this replica is there: %w", err)
 	}
-	g.replicas.Store(max(n, 1))
+	g.replicas.Store(max(n, int64(g.o.Replicas)))
 	return nil
 }
 

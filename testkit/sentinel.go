@@ -67,14 +67,22 @@ func (s *SentinelGroup) Failover(lag time.Duration) {
 	<-ctx.Done()
 	s.master.Kill()
 	s.replica.Cont()
+	old := s.master
 	s.await("the sentinel has made the replica the master", func(ctx context.Context, c *redis.SentinelClient) bool {
-		addr, err := c.GetMasterAddrByName(ctx, sentinelMaster).Result()
-		return err == nil && len(addr) == 2 && net.JoinHostPort(addr[0], addr[1]) == s.replica.addr
+		s.ask(ctx, c)
+		return s.master != old
 	})
-	s.master, s.replica = s.replica, s.master
 	s.replica.Restart()
 	s.follow()
 	s.awaitReplica()
+}
+
+// ask takes note of which server the sentinel calls the master.
+func (s *SentinelGroup) ask(ctx context.Context, c *redis.SentinelClient) {
+	addr, err := c.GetMasterAddrByName(ctx, sentinelMaster).Result()
+	if err == nil && len(addr) == 2 && net.JoinHostPort(addr[0], addr[1]) == s.replica.addr {
+		s.master, s.replica = s.replica, s.master
+	}
 }
 
 // follow makes the replica one.
@@ -106,7 +114,7 @@ func (s *SentinelGroup) start() (err error) {
 	err = os.WriteFile(config, fmt.Appendf(nil, `bind 127.0.0.1
 port %[1]s
 sentinel monitor %[2]s %[3]s %[4]s 1
-sentinel down-after-milliseconds %[2]s 1000
+sentinel down-after-milliseconds %[2]s 2500
 sentinel failover-timeout %[2]s 2000
 `, own, sentinelMaster, host, port), 0o600)
 	if err != nil {
@@ -123,6 +131,7 @@ sentinel failover-timeout %[2]s 2000
 func (s *SentinelGroup) awaitReplica() {
 	s.tb.Helper()
 	s.await("the sentinel knows the replica", func(ctx context.Context, c *redis.SentinelClient) bool {
+		s.ask(ctx, c) // a busy machine may have it change its mind
 		replicas, err := c.Replicas(ctx, sentinelMaster).Result()
 		return err == nil && len(replicas) == 1 && replicas[0]["master-link-status"] == "ok" &&
 			replicas[0]["flags"] == "slave" && net.JoinHostPort(replicas[0]["ip"], replicas[0]["port"]) == s.replica.addr

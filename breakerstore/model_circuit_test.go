@@ -1,68 +1,14 @@
 package breakerstore
 
 import (
-	"context"
 	"testing"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
-	"github.com/redis/go-redis/v9"
 	"github.com/sony/gobreaker/v2"
 	"pgregory.net/rapid"
 
 	"backstop/resilience"
 )
-
-// A bench is the scripts on a Redis whose clock the test turns.
-type scripted struct {
-	t    *rapid.T
-	mini *miniredis.Miniredis
-	rdb  *redis.Client
-	now  int64 // microseconds
-}
-
-func newScripted(t *testing.T) *scripted {
-	s := &scripted{mini: miniredis.RunT(t)}
-	s.rdb = redis.NewClient(&redis.Options{Addr: s.mini.Addr()})
-	t.Cleanup(func() {
-		if err := s.rdb.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
-}
-
-// reset begins a new example.
-func (s *scripted) reset(rt *rapid.T) {
-	s.t, s.now = rt, time.Date(2031, 5, 6, 7, 8, 9, 123456000, time.UTC).UnixMicro()
-	s.mini.FlushAll()
-	s.set()
-}
-
-func (s *scripted) set() { s.mini.SetTime(time.UnixMicro(s.now)) }
-
-func (s *scripted) advance(d time.Duration) {
-	s.now += d.Microseconds()
-	s.set()
-}
-
-func (s *scripted) run(script *redis.Script, p *provider, args ...any) []any {
-	s.t.Helper()
-	reply, err := script.Run(context.Background(), s.rdb, p.keys, p.args(args)...).Slice()
-	if err != nil {
-		s.t.Fatalf("script: %v", err)
-	}
-	return reply
-}
-
-func (s *scripted) circuit(reply []any) snapshot {
-	s.t.Helper()
-	c, err := circuitOf(reply)
-	if err != nil {
-		s.t.Fatalf("reply %v: %v", reply, err)
-	}
-	return c
-}
 
 // circuitModel says in Go what the scripts must do with a circuit.
 type circuitModel struct {
@@ -249,108 +195,5 @@ func TestCircuitScriptsAgainstTheModel(t *testing.T) {
 				}
 			},
 		})
-	})
-}
-
-// slotsModel says in Go when calls may start.
-type slotsModel struct {
-	limits  []resilience.Limit
-	spacing int64
-	starts  []int64
-}
-
-func (m *slotsModel) next(now int64) int64 {
-	slot := now
-	if n := len(m.starts); n > 0 {
-		slot = max(slot, m.starts[n-1]+m.spacing)
-	}
-	for {
-		again := slot
-		for _, l := range m.limits {
-			window := (l.Per + l.Guard()).Microseconds()
-			within := 0
-			for _, at := range m.starts {
-				if at > again-window {
-					within++
-				}
-			}
-			if within >= l.Rate { // wait until the oldest of the last Rate ones has left
-				again = m.starts[len(m.starts)-l.Rate] + window
-			}
-		}
-		if again == slot {
-			return slot
-		}
-		slot = again
-	}
-}
-
-// enter.lua hands out the slots that the model does, which counts the calls in
-// every window.
-func TestSlotScriptAgainstTheModel(t *testing.T) {
-	s := newScripted(t)
-	rapid.Check(t, func(rt *rapid.T) {
-		s.reset(rt)
-		cfg := resilience.GateConfig{Provider: "p", Limits: rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) resilience.Limit {
-			return resilience.Limit{
-				Rate: rapid.IntRange(1, 12).Draw(rt, "rate"),
-				Per:  rapid.SampledFrom([]time.Duration{time.Second, 3 * time.Second, time.Minute}).Draw(rt, "per"),
-			}
-		}), 1, 3).Draw(rt, "limits")}.WithDefaults()
-		p := newProvider(cfg, Options{}.withDefaults())
-		m := &slotsModel{limits: cfg.Limits, spacing: p.spacing.Microseconds()}
-		s.run(restoreScript, p, p.restoreArgs(nil, time.Now())...)
-		for range rapid.IntRange(1, 60).Draw(rt, "calls") {
-			s.advance(time.Duration(rapid.IntRange(0, 1500).Draw(rt, "ms")) * time.Millisecond)
-			patience := time.Duration(rapid.IntRange(0, 5000).Draw(rt, "patience")) * time.Millisecond
-			slot := m.next(s.now)
-			want := int64(granted)
-			if slot-s.now > patience.Microseconds() {
-				want = noSlotYet
-			} else {
-				m.starts = append(m.starts, slot)
-			}
-			reply := s.run(enterScript, p, p.enterArgs(patience)...)
-			if reply[0] != want || reply[1] != slot-s.now {
-				rt.Fatalf("enter: %v, want code %d, wait %d", reply, want, slot-s.now)
-			}
-		}
-		for _, l := range cfg.Limits {
-			for i := l.Rate; i < len(m.starts); i++ {
-				if gap := micros(m.starts[i] - m.starts[i-l.Rate]); gap < l.Per {
-					rt.Fatalf("%d calls within %s, against %s", l.Rate+1, gap, l)
-				}
-			}
-		}
-	})
-}
-
-// When the server's clock is set back, deadlines move with it: nobody waits for
-// the time that passes twice.
-func TestClockSetBack(t *testing.T) {
-	s := newScripted(t)
-	rapid.Check(t, func(rt *rapid.T) {
-		s.reset(rt)
-		cfg := resilience.GateConfig{Provider: "p", Failures: 1, Limits: []resilience.Limit{{Rate: 1, Per: time.Second}}}.WithDefaults()
-		p := newProvider(cfg, Options{}.withDefaults())
-		c := s.circuit(s.run(restoreScript, p, p.restoreArgs(nil, time.Now())...))
-		if reply := s.run(enterScript, p, p.enterArgs(0)...); reply[0] != int64(granted) {
-			rt.Fatalf("enter: %v", reply)
-		}
-		open := s.circuit(s.run(reportScript, p, p.reportArgs(c.gen, "failure", false)...))
-		back := time.Duration(rapid.IntRange(3600, 100_000_000).Draw(rt, "seconds")) * time.Second
-		s.advance(-back)
-		reply := s.run(enterScript, p, p.enterArgs(0)...)
-		if reply[0] != int64(isOpen) || reply[1] != cfg.Cooldown.Microseconds() {
-			rt.Fatalf("after the clock was set back by %s: %v", back, reply)
-		}
-		s.advance(cfg.Cooldown)
-		reply = s.run(enterScript, p, p.enterArgs(2*time.Second)...)
-		if reply[0] != int64(granted) || reply[1].(int64) > (2*time.Second).Microseconds() {
-			rt.Fatalf("after the cooldown: %v", reply)
-		}
-		if got := s.circuit(reply); got.gen <= open.gen || got.ver <= open.ver {
-			rt.Fatalf("generation %d after %d", got.gen, open.gen)
-		}
 	})
 }
