@@ -10,4 +10,8 @@ const (
 	uneven = 0.6                    // how far a replica's part may be from the mean
 	used   = 0.8                    // the part of a limit that must be used
 	slack  = 20 * time.Millisecond  // how long a call may be on its way from the gate to the test's clock
+
+	// How long a message of Redis may be on its way to another process. It takes
+	// about 0.1 ms where there is nothing else to do.
+	delivery = 200 * time.Millisecond
 )

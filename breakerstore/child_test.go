@@ -190,10 +190,6 @@ func processes(t *testing.T, n int, j job) []record {
 	return records
 }
 
-// delivery is how long a message of Redis may be on its way to another process of
-// a busy machine. It takes about 0.1 ms.
-const delivery = 20 * time.Millisecond
-
 // Three processes of 16 callers live through an outage of their provider.
 func TestProcessesThroughAnOutage(t *testing.T) {
 	begin := time.Now().Add(500 * time.Millisecond).Truncate(time.Millisecond)

@@ -212,6 +212,10 @@ func openPostgres(ctx context.Context, rawURL string) (write, read *sql.DB, err 
 	if cfg.ConnectTimeout == 0 {
 		cfg.ConnectTimeout = 5 * time.Second
 	}
+	if cfg.RuntimeParams["idle_in_transaction_session_timeout"] == "" {
+		// A process that is stopped in the middle of a write must not hold its rows.
+		cfg.RuntimeParams["idle_in_transaction_session_timeout"] = "10s"
+	}
 	if cfg.RuntimeParams["application_name"] == "" {
 		cfg.RuntimeParams["application_name"] = "backstop"
 	}

@@ -48,6 +48,10 @@ func ask(ctx context.Context, g Gate, provider string, timeout func() (time.Dura
 	}
 	began = now()
 	a, err = do(ctx, longest, call)
+	if i, ok := pass.(Interruptible); ok && a.Class == lead.ClassTransient && i.Interrupted() {
+		pass.Done(Result{})
+		return providers.Answer{}, began, context.Canceled
+	}
 	claim.End(ctx, a)
 	if a.Class == "" { // cancelled: no answer, and nobody's failure
 		pass.Done(Result{})

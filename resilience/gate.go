@@ -36,6 +36,11 @@ type Pass interface {
 	Probe() bool
 }
 
+// Interruptible is a Pass that knows whether this process was stopped (SIGSTOP, a
+// frozen machine) while it was held. A call that failed then proves nothing about
+// its provider.
+type Interruptible interface{ Interrupted() bool }
+
 // A Result is what a gate needs to know of a call.
 type Result struct {
 	Class lead.Class    // "" when the call was cancelled: neutral

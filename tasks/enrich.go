@@ -26,8 +26,8 @@ func (h *handlers) enrich(ctx context.Context, t *asynq.Task) error {
 	if err := h.untilDue(ctx, j); err != nil {
 		return err
 	}
-	if j.progress.Crashes > 0 {
-		leave, err := h.alone(ctx)
+	if j.progress.Crashes >= suspicious {
+		leave, err := h.alone()
 		if err != nil {
 			return err
 		}

@@ -69,19 +69,25 @@ func (p *pulse) beat() (gap bool) {
 	return gap
 }
 
+// current is what ends when a gap is noticed after now.
+func (p *pulse) current() context.Context {
+	p.beat() // a gap before is none of the caller's concern
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.run
+}
+
 // guard gives the context of one run. It ends with ctx, and when the process
 // turns out to have been stopped.
 func (p *pulse) guard(ctx context.Context) (context.Context, context.CancelFunc) {
-	p.beat() // a gap before this run is none of its concern
-	p.mu.Lock()
-	run := p.run
-	p.mu.Unlock()
+	run := p.current()
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(run, func() { cancel(errStopped) })
 	return ctx, func() { stop(); cancel(nil) }
 }
 
-// A guardedGate lets no call begin in a process that has just woken.
+// A guardedGate lets no call begin in a process that has just woken, and takes no
+// call that the stop ran into for the provider's failure.
 type guardedGate struct {
 	resilience.Gate
 	pulse *pulse
@@ -89,12 +95,30 @@ type guardedGate struct {
 
 // Enter implements [resilience.Gate].
 func (g guardedGate) Enter(ctx context.Context, provider string) (resilience.Pass, error) {
+	run := g.pulse.current()
 	pass, err := g.Gate.Enter(ctx, provider)
-	if err == nil && g.pulse.beat() {
+	if err != nil {
+		return nil, err
+	}
+	p := guardedPass{Pass: pass, pulse: g.pulse, run: run}
+	if p.Interrupted() {
 		pass.Done(resilience.Result{})
 		return nil, context.Canceled
 	}
-	return pass, err
+	return p, nil
+}
+
+// A guardedPass knows whether the process was stopped since it was given.
+type guardedPass struct {
+	resilience.Pass
+	pulse *pulse
+	run   context.Context
+}
+
+// Interrupted implements [resilience.Interruptible].
+func (p guardedPass) Interrupted() bool {
+	p.pulse.beat()
+	return p.run.Err() != nil
 }
 
 // fencedPause is when the task of a fenced run comes back, to find its lead settled.

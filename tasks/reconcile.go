@@ -30,6 +30,7 @@ type reconciler struct {
 	watch  leaseWatch
 	after  string    // where the slow sweep goes on
 	rested time.Time // when the last sweep came to its end
+	looked time.Time // when the tasks in work were last looked at
 	failed string    // the last error, so that it is logged once
 }
 
@@ -66,6 +67,10 @@ func (r *reconciler) step(ctx context.Context) error {
 		r.watch.reset() // what happened meanwhile was not seen
 		return err
 	}
+	if now := r.Now(); now.Sub(r.looked) > pulseMost {
+		r.watch.reset() // this replica was stopped: what it remembers is no news of the others
+	}
+	r.looked = r.Now()
 	r.watch.see(tasks, r.Now())
 	held, err := r.Queue.hold(ctx, r.token, reconcileLease)
 	if err != nil || !held {

@@ -23,6 +23,8 @@ const (
 	// poisonous is how many of its runs a lead may end without a word before it is
 	// taken for what kills the workers.
 	poisonous = 3
+	// suspicious is from how many on it runs alone.
+	suspicious = poisonous - 1
 )
 
 // A leaseWatch remembers since when the lease of each task in work has not been
@@ -136,22 +138,15 @@ func parseTaskID(s string) (leadID string, generation int, ok bool) {
 	return id, n, ok1 && ok2 && err == nil && id != "" && (kind == "enrich" || kind == "fallback")
 }
 
-// aloneWait is how long a lead waits for its turn alone before it is put back.
-const aloneWait = 2 * time.Second
-
-// alone lets one lead at a time pass whose earlier run ended without a word. When
-// a worker dies, all that it was working on is under suspicion, and most of it
-// innocent; run one at a time, the innocent are cleared and only what kills the
-// worker again is under it again.
-func (h *handlers) alone(ctx context.Context) (leave func(), err error) {
-	timer := time.NewTimer(aloneWait)
-	defer timer.Stop()
+// alone lets one lead at a time pass whose runs have ended without a word before.
+// When a worker dies, all that it was working on is under suspicion, and most of
+// it innocent; run one at a time, the innocent are cleared and only what kills the
+// worker again is under it again. The others come back in a second.
+func (h *handlers) alone() (leave func(), err error) {
 	select {
 	case h.suspect <- struct{}{}:
 		return func() { <-h.suspect }, nil
-	case <-timer.C:
-		return nil, &Later{At: h.Now().Add(time.Second), Why: "waits for its turn alone, after a run that ended without a word"}
-	case <-ctx.Done():
-		return nil, h.interrupted(ctx.Err())
+	default:
+		return nil, &Later{At: h.Now().Add(time.Second), Why: "waits for its turn alone, after runs that ended without a word"}
 	}
 }

@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -11,7 +12,9 @@ import (
 
 	"backstop/lead"
 	"backstop/ledger"
+	"backstop/providers"
 	"backstop/providers/sandbox"
+	"backstop/resilience"
 	"backstop/testkit"
 )
 
@@ -25,6 +28,10 @@ func (f *fleet) watched() (r *reconciler, forward func(time.Duration)) {
 	r = newReconciler(newHandlers(d))
 	return r, func(by time.Duration) {
 		f.t.Helper()
+		for ; by > pulseMost; by -= pulseMost { // a living reconciler looks often
+			now = now.Add(pulseMost)
+			noError(f.t, r.step(f.t.Context()))
+		}
 		now = now.Add(by)
 		noError(f.t, r.step(f.t.Context()))
 	}
@@ -218,14 +225,53 @@ func TestSuspectsRunOneAtATime(t *testing.T) {
 	f := newFleet(t, sandbox.Script{Latency: sandbox.Latency{Min: 100 * time.Millisecond, Max: 100 * time.Millisecond}})
 	accepted := f.put("a.one@acme.example", "b.two@acme.example", "c.three@acme.example", "d.four@acme.example", "e.five@acme.example")
 	_, forward := f.watched()
-	for _, a := range accepted {
-		f.takes(QueueEnrich, EnrichID(a.LeadID, 1))
+	for range suspicious {
+		for _, a := range accepted {
+			f.takes(QueueEnrich, EnrichID(a.LeadID, 1))
+		}
+		forward(0)
+		forward(rescueAfter)
 	}
-	forward(0)
-	forward(rescueAfter)
 	f.start()
 	for _, a := range accepted {
 		equal(t, "status", f.outcome(a).Status, lead.StatusEnriched)
 	}
 	equal(t, "most calls at once", f.sandbox.Books().Providers["clearbit"].MostAtOnce, 1)
+}
+
+// A replica that was stopped itself has not seen the others renew their leases.
+func TestAWatcherThatWakesTakesNoLeadFromTheLiving(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, sandbox.Script{})
+	a := f.put("ann.lee@acme.example")[0]
+	f.epoch()
+	now := time.Now()
+	d := f.deps
+	d.Now = func() time.Time { return now }
+	r := newReconciler(newHandlers(d))
+	f.takes(QueueEnrich, EnrichID(a.LeadID, 1))
+	noError(t, r.step(t.Context()))
+	now = now.Add(time.Minute)
+	noError(t, r.step(t.Context()))
+	equal(t, "states", f.states(a), TaskStates{Enrich: "active"})
+}
+
+// A call that the process slept through proves nothing about the provider.
+func TestACallThatAStopRanIntoIsNobodysFailure(t *testing.T) {
+	now := time.Now()
+	clock := func() time.Time { return now }
+	p := newPulse(clock)
+	local := resilience.NewLocalGate([]resilience.GateConfig{{Provider: "clearbit", Failures: 1}}, resilience.LocalOptions{})
+	gate := guardedGate{Gate: local, pulse: p}
+	call := func(sleep time.Duration) providers.Call {
+		return providers.Call{Endpoint: "find", Do: func(context.Context) providers.Answer {
+			now = now.Add(sleep)
+			return providers.Answer{Class: lead.ClassTransient, Detail: "time-out"}
+		}}
+	}
+	_, _, err := resilience.Ask(t.Context(), gate, "clearbit", time.Second, call(pulseMost+time.Second), clock)
+	equal(t, "the run is interrupted", errors.Is(err, context.Canceled), true)
+	a, _, err := resilience.Ask(t.Context(), gate, "clearbit", time.Second, call(0), clock)
+	noError(t, err) // the circuit is closed still
+	equal(t, "class of a failure while awake", a.Class, lead.ClassTransient)
 }

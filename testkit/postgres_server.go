@@ -91,18 +91,25 @@ func (p *PostgresProcess) KillBackend() {
 	p.tb.Helper()
 	ctx, cancel := context.WithTimeout(p.tb.Context(), postgresStart)
 	defer cancel()
-	conn, err := pgx.Connect(ctx, p.url)
-	if err != nil {
-		p.tb.Fatal(err)
+	connect := func() *pgx.Conn {
+		p.tb.Helper()
+		conn, err := pgx.Connect(ctx, p.url)
+		if err != nil {
+			p.tb.Fatal(err)
+		}
+		return conn
 	}
+	victim, witness := connect(), connect()
 	var pid int
-	if err := conn.QueryRow(ctx, "SELECT pg_backend_pid()").Scan(&pid); err != nil {
+	if err := victim.QueryRow(ctx, "SELECT pg_backend_pid()").Scan(&pid); err != nil {
 		p.tb.Fatal(err)
 	}
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		p.tb.Fatal(err)
 	}
-	_ = conn.Close(ctx) // its other end was killed
+	_ = victim.Close(ctx) // its other end was killed
+	Eventually(p.tb, postgresStart, "the server has noticed", func() bool { return witness.Ping(ctx) != nil })
+	_ = witness.Close(ctx) // the same
 	if err := p.server.ready(); err != nil {
 		p.tb.Fatal(err)
 	}
