@@ -139,6 +139,11 @@ func (f *Facts) Merge(p Profile, from Origin) []Field {
 	return filled
 }
 
+// Infer adds what follows from what the lead came with: its company's domain.
+func (f *Facts) Infer(l Lead) {
+	f.Merge(Profile{CompanyDomain: l.InferredDomain()}, Origin{Provider: OriginInferred})
+}
+
 // Clone returns a copy that shares nothing with f.
 func (f Facts) Clone() Facts {
 	c := Facts{Profile: Profile{}, Provenance: map[Field]Origin{}}

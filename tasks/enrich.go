@@ -68,14 +68,10 @@ func (h *handlers) untilDue(ctx context.Context, j *job) error {
 	if left > time.Second {
 		return &Later{At: j.progress.Due.Time, Why: "not due yet"}
 	}
-	timer := time.NewTimer(left)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
+	if rest(ctx, left) != nil {
 		return h.interrupted(ctx.Err())
 	}
+	return nil
 }
 
 // cutShort ends a walk that was interrupted in the middle of a call. What was
@@ -151,7 +147,7 @@ func (h *handlers) snooze(ctx context.Context, j *job, v resilience.Verdict) err
 	h.Observer.Snooze()
 	j.log.Debug().Str("event", "snooze").Time("at", v.At).Str("why", v.Why).Send()
 	if v.Crowded {
-		h.hold(ctx)
+		_ = rest(ctx, crowdedHold) // cut short or not, the lead is put back
 	}
 	return &Later{At: v.At, Why: v.Why}
 }
@@ -161,15 +157,6 @@ func (h *handlers) snooze(ctx context.Context, j *job, v resilience.Verdict) err
 // move a whole import from the queue to the retry set and back, again and again,
 // for the few leads a second that may pass.
 const crowdedHold = time.Second
-
-func (h *handlers) hold(ctx context.Context) {
-	timer := time.NewTimer(crowdedHold)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done(): // the lead is put back all the same
-	}
-}
 
 // handOver gives a lead whose chain ended without a full profile to the fallback,
 // at once. Where something failed, the task then goes to the archive, the

@@ -49,13 +49,19 @@ func payloadFor(rec ledger.Record) Payload {
 	return Payload{LeadID: rec.LeadID, RequestID: rec.RequestID, Generation: rec.Generation, Lead: rec.Lead}
 }
 
-// unaccounted finds the leads of a page that are not settled and have no task
-// that would bring them further, with the states of the tasks that they have.
-func unaccounted(ctx context.Context, l *ledger.Ledger, q *Queue, page []ledger.Record) (map[int]TaskStates, error) {
+// refsOf names the runs of a page of leads.
+func refsOf(page []ledger.Record) []ledger.Ref {
 	refs := make([]ledger.Ref, len(page))
 	for i, rec := range page {
 		refs[i] = ledger.Ref{LeadID: rec.LeadID, Generation: rec.Generation}
 	}
+	return refs
+}
+
+// unaccounted finds the leads of a page that are not settled and have no task
+// that would bring them further, with the states of the tasks that they have.
+func unaccounted(ctx context.Context, l *ledger.Ledger, q *Queue, page []ledger.Record) (map[int]TaskStates, error) {
+	refs := refsOf(page)
 	states, err := q.States(ctx, refs)
 	if err != nil {
 		return nil, err

@@ -43,9 +43,7 @@ func (h *handlers) fallback(ctx context.Context, t *asynq.Task) error {
 	if v.Kind == resilience.KindSuppress {
 		return h.suppress(ctx, j, resilience.Verdict{Trail: trail})
 	}
-	if d := j.record.Lead.InferredDomain(); d != "" {
-		p.Facts.Merge(lead.Profile{lead.CompanyDomain: d}, lead.Origin{Provider: lead.OriginInferred})
-	}
+	p.Facts.Infer(j.record.Lead)
 	s := ledger.Settlement{
 		Status: lead.StatusPartial, Facts: p.Facts, Missing: p.Facts.Profile.Missing(h.Fallback.Want),
 		Fallback: true, Trail: trail, Reason: exhaustion(j.progress, known.Trail),

@@ -139,12 +139,9 @@ func (h *handlers) whileAway(ctx context.Context, op func(context.Context) error
 		if err == nil || !ledger.IsAway(err) || ctx.Err() != nil {
 			return err
 		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-ctx.Done():
-		case <-timer.C:
+		if rest(ctx, wait) != nil {
+			return err // of the ledger, which says more
 		}
-		timer.Stop()
 	}
 }
 

@@ -40,19 +40,12 @@ func (q *Queue) Promote(ctx context.Context) (int, error) {
 // promoting calls Promote until ctx ends. asynq's own forwarder stands in while
 // it fails, more slowly.
 func (h *handlers) promoting(ctx context.Context) {
-	tick := time.NewTicker(promoteEvery)
-	defer tick.Stop()
 	failing := false
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	every(ctx, promoteEvery, func() {
 		_, err := h.Queue.Promote(ctx)
 		if err != nil && !failing && ctx.Err() == nil {
 			h.Log.Warn().Err(err).Str("event", "promote").Msg("retries may be late")
 		}
 		failing = err != nil
-	}
+	})
 }

@@ -42,16 +42,7 @@ func newPulse(now func() time.Time) *pulse {
 
 // beating beats until ctx ends.
 func (p *pulse) beating(ctx context.Context) {
-	tick := time.NewTicker(pulseEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			p.beat()
-		}
-	}
+	every(ctx, pulseEvery, func() { p.beat() })
 }
 
 // beat notes that the process runs, and ends all runs if it did not for a while.

@@ -94,7 +94,7 @@ func (q *Queue) RunFallback(ctx context.Context, p Payload) error {
 // that was filled by hand; it can neither run nor delete them, and they hold
 // their TaskID.
 func (q *Queue) dropOrphan(ctx context.Context, queue, id string) bool {
-	err := q.rdb.ZScore(ctx, "asynq:{"+queue+"}:archived", id).Err()
+	err := q.rdb.ZScore(ctx, queueKey(queue, "archived"), id).Err()
 	return errors.Is(err, redis.Nil) && q.rdb.Del(ctx, taskKey(queue, id)).Err() == nil
 }
 

@@ -5,8 +5,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-
-	"backstop/ledger"
 )
 
 // The reconciler's pace. A page bounds what one step holds in memory and asks of
@@ -31,7 +29,6 @@ type reconciler struct {
 	after  string    // where the slow sweep goes on
 	rested time.Time // when the last sweep came to its end
 	looked time.Time // when the tasks in work were last looked at
-	failed string    // the last error, so that it is logged once
 }
 
 func newReconciler(h *handlers) *reconciler {
@@ -40,23 +37,18 @@ func newReconciler(h *handlers) *reconciler {
 
 // run reconciles until ctx ends.
 func (r *reconciler) run(ctx context.Context) {
-	tick := time.NewTicker(reconcileEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
+	failed := "" // the last error, so that it is logged once
+	every(ctx, reconcileEvery, func() {
+		err := r.step(ctx)
+		if err == nil || ctx.Err() != nil {
+			failed = ""
 			return
-		case <-tick.C:
 		}
-		if err := r.step(ctx); err != nil && ctx.Err() == nil {
-			if err.Error() != r.failed {
-				r.Log.Warn().Err(err).Str("event", "reconcile").Msg("the reconciler could not finish its step; it tries again")
-			}
-			r.failed = err.Error()
-		} else {
-			r.failed = ""
+		if err.Error() != failed {
+			r.Log.Warn().Err(err).Str("event", "reconcile").Msg("the reconciler could not finish its step; it tries again")
 		}
-	}
+		failed = err.Error()
+	})
 }
 
 // step looks at the tasks in work, and goes on with everything else if this
@@ -67,11 +59,12 @@ func (r *reconciler) step(ctx context.Context) error {
 		r.watch.reset() // what happened meanwhile was not seen
 		return err
 	}
-	if now := r.Now(); now.Sub(r.looked) > pulseMost {
+	now := r.Now()
+	if now.Sub(r.looked) > pulseMost {
 		r.watch.reset() // this replica was stopped: what it remembers is no news of the others
 	}
-	r.looked = r.Now()
-	r.watch.see(tasks, r.Now())
+	r.looked = now
+	r.watch.see(tasks, now)
 	held, err := r.Queue.hold(ctx, r.token, reconcileLease)
 	if err != nil || !held {
 		return err
@@ -146,9 +139,5 @@ func (r *reconciler) sweepUnqueued(ctx context.Context) error {
 	if err := r.examine(ctx, page); err != nil {
 		return err
 	}
-	refs := make([]ledger.Ref, len(page))
-	for i, rec := range page {
-		refs[i] = ledger.Ref{LeadID: rec.LeadID, Generation: rec.Generation}
-	}
-	return r.Ledger.MarkEnqueued(ctx, refs)
+	return r.Ledger.MarkEnqueued(ctx, refsOf(page))
 }

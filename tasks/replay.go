@@ -127,12 +127,10 @@ func (r Replayer) ready(ctx context.Context, f ledger.Filter, leadIDs []string) 
 // that another replay takes at the same time it begins none.
 func (r Replayer) begin(ctx context.Context, ready []ledger.Record) (int, error) {
 	of := make(map[string]ledger.Record, len(ready))
-	refs := make([]ledger.Ref, len(ready))
-	for i, rec := range ready {
+	for _, rec := range ready {
 		of[rec.LeadID] = rec
-		refs[i] = ledger.Ref{LeadID: rec.LeadID, Generation: rec.Generation}
 	}
-	began, err := r.Ledger.Reopen(ctx, refs)
+	began, err := r.Ledger.Reopen(ctx, refsOf(ready))
 	if err != nil {
 		return 0, err
 	}

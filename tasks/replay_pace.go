@@ -53,14 +53,3 @@ func (p *replayPace) wait(ctx context.Context, n int) error {
 	p.next = now.Add(time.Duration(float64(n) / p.rate * float64(time.Second)))
 	return nil
 }
-
-func rest(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}

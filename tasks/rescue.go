@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rs/zerolog"
-
 	"backstop/lead"
 	"backstop/ledger"
 	"backstop/resilience"
@@ -90,10 +88,10 @@ func (r *reconciler) rescue(ctx context.Context, a active) error {
 		Attempt: max(progress.Attempt, 1), Provider: "worker", Class: lead.ClassCrash,
 		Detail: "the run ended without a word", At: lead.At(r.Now()),
 	}
-	if progress.Crashes >= poisonous {
-		return r.poisoned(ctx, a, rec, progress, entry, log)
-	}
 	j := &job{payload: payloadFor(rec), record: rec, progress: progress, log: log}
+	if progress.Crashes >= poisonous {
+		return r.poisoned(ctx, a, j, entry)
+	}
 	if err := r.record(ctx, j, []lead.TrailEntry{entry}); err != nil {
 		if errors.Is(err, ledger.ErrStale) {
 			return nil // its worker lives
@@ -111,21 +109,18 @@ func (r *reconciler) rescue(ctx context.Context, a active) error {
 
 // poisoned settles a lead whose runs end without a word again and again, so that
 // it kills no further worker.
-func (r *reconciler) poisoned(ctx context.Context, a active, rec ledger.Record, p *resilience.Progress, entry lead.TrailEntry, log zerolog.Logger) error {
-	j := &job{payload: payloadFor(rec), record: rec, progress: p, log: log}
-	facts := p.Facts
-	if d := rec.Lead.InferredDomain(); d != "" {
-		facts.Merge(lead.Profile{lead.CompanyDomain: d}, lead.Origin{Provider: lead.OriginInferred})
-	}
+func (r *reconciler) poisoned(ctx context.Context, a active, j *job, entry lead.TrailEntry) error {
+	facts := j.progress.Facts
+	facts.Infer(j.record.Lead)
 	err := r.settle(ctx, j, ledger.Settlement{
 		Status: lead.StatusPartial, Facts: facts, Missing: facts.Profile.Missing(r.Chain.Want), Fallback: true,
-		Reason: fmt.Sprintf("poison: %d runs ended without a word, as when a worker is killed; it is not run again", p.Crashes),
+		Reason: fmt.Sprintf("poison: %d runs ended without a word, as when a worker is killed; it is not run again", j.progress.Crashes),
 		Trail:  []lead.TrailEntry{entry},
 	})
 	if err != nil {
 		return err
 	}
-	log.Error().Str("event", "poison").Int("crashes", p.Crashes).Msg("this lead seems to kill its workers; it is settled and not run again")
+	j.log.Error().Str("event", "poison").Int("crashes", j.progress.Crashes).Msg("this lead seems to kill its workers; it is settled and not run again")
 	_, err = r.Queue.release(ctx, a, releaseArchived)
 	return err
 }
