@@ -8,7 +8,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"backstop/ledger"
-	"backstop/resilience"
 )
 
 // examine gives tasks again to those leads of a page that have none.
@@ -31,16 +30,15 @@ func (r *reconciler) examine(ctx context.Context, page []ledger.Record) error {
 // enrichment.
 func (r *reconciler) putBack(ctx context.Context, rec ledger.Record, s TaskStates) error {
 	p := payloadFor(rec)
-	log := r.Log.Info().Str("event", "rescued").Str("request_id", rec.RequestID).Str("lead_id", rec.LeadID)
-	progress, err := resilience.LoadProgress(rec.Progress, rec.Lead, rec.Generation, r.Now())
-	if err != nil || progress.Ended != "" || s.Archived() {
-		log.Str("queue", QueueFallback).Msg("nobody settled this lead; its fallback runs now")
+	log := r.Log.With().Str("request_id", rec.RequestID).Str("lead_id", rec.LeadID).Logger()
+	if r.progressOf(rec, log).Ended != "" || s.Archived() {
+		log.Info().Str("event", "rescued").Str("queue", QueueFallback).Msg("nobody settled this lead; its fallback runs now")
 		r.Observer.Rescued(1, QueueFallback)
 		return r.Queue.RunFallback(ctx, p)
 	}
-	log.Str("queue", QueueEnrich).Msg("this lead had no task; it is queued again")
+	log.Info().Str("event", "rescued").Str("queue", QueueEnrich).Msg("this lead had no task; it is queued again")
 	r.Observer.Rescued(1, QueueEnrich)
-	_, err = r.Queue.Enrich(ctx, p)
+	_, err := r.Queue.Enrich(ctx, p)
 	return err
 }
 

@@ -90,14 +90,20 @@ func (h *handlers) open(ctx context.Context, t *asynq.Task) (*job, error) {
 	case !rec.Live() || rec.Generation != p.Generation:
 		return nil, h.settledAlready(ctx, t, rec, p, log)
 	}
-	progress, err := resilience.LoadProgress(rec.Progress, rec.Lead, rec.Generation, h.Now())
+	return &job{payload: p, record: rec, progress: h.progressOf(rec, log), log: log}, nil
+}
+
+// progressOf is what was done for a lead so far. Where it cannot be read nobody
+// knows which calls were made: the chain has ended then, and the fallback can do
+// without.
+func (h *handlers) progressOf(rec ledger.Record, log zerolog.Logger) *resilience.Progress {
+	p, err := resilience.LoadProgress(rec.Progress, rec.Lead, rec.Generation, h.Now())
 	if err != nil {
-		// Nobody knows which calls were made. The fallback can do without.
 		log.Error().Err(err).Str("event", "progress").Msg("what was done for this lead cannot be read; it goes to the fallback")
-		progress = resilience.NewProgress(rec.Lead, rec.Generation, h.Now())
-		progress.Ended = resilience.KindExhausted
+		p = resilience.NewProgress(rec.Lead, rec.Generation, h.Now())
+		p.Ended = resilience.KindExhausted
 	}
-	return &job{payload: p, record: rec, progress: progress, log: log}, nil
+	return p
 }
 
 // settledAlready is a task of a lead that has its outcome: the acknowledgement of

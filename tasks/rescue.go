@@ -10,7 +10,6 @@ import (
 
 	"backstop/lead"
 	"backstop/ledger"
-	"backstop/resilience"
 )
 
 const (
@@ -79,10 +78,7 @@ func (r *reconciler) rescue(ctx context.Context, a active) error {
 		return fmt.Errorf("look at lead %s: %w", id, err)
 	}
 	log := r.Log.With().Str("request_id", rec.RequestID).Str("lead_id", id).Logger()
-	progress, err := resilience.LoadProgress(rec.Progress, rec.Lead, rec.Generation, r.Now())
-	if err != nil {
-		progress = resilience.NewProgress(rec.Lead, rec.Generation, r.Now())
-	}
+	progress := r.progressOf(rec, log)
 	progress.Crashes++
 	entry := lead.TrailEntry{
 		Attempt: max(progress.Attempt, 1), Provider: "worker", Class: lead.ClassCrash,

@@ -275,3 +275,20 @@ func TestACallThatAStopRanIntoIsNobodysFailure(t *testing.T) {
 	noError(t, err) // the circuit is closed still
 	equal(t, "class of a failure while awake", a.Class, lead.ClassTransient)
 }
+
+// Nobody knows which calls were made for a lead whose progress cannot be read: a
+// rescue must not have them made again.
+func TestARescuedLeadWithUnreadableProgressGoesToItsFallback(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, sandbox.Script{})
+	a := f.put("ann.lee@acme.example")[0]
+	_, err := f.ledger.Record(t.Context(), ledger.Attempt{LeadID: a.LeadID, Generation: 1, Progress: []byte(`{"generation":"one"}`)})
+	noError(t, err)
+	_, forward := f.watched()
+	f.takes(QueueEnrich, EnrichID(a.LeadID, 1))
+	forward(0)
+	forward(rescueAfter)
+	f.start()
+	equal(t, "status", f.outcome(a).Status, lead.StatusPartial)
+	equal(t, "calls", f.sandbox.Books().Providers["clearbit"].Calls, 0)
+}
