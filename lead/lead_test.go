@@ -69,10 +69,10 @@ func TestALeadsIDDependsOnWhatIdentifiesIt(t *testing.T) {
 func TestMergingFillsBlanksOnly(t *testing.T) {
 	var f Facts
 	source, hunter := Origin{Provider: OriginSource}, Origin{Provider: "hunter", AsOf: FromMillis(1)}
-	if got := f.Merge(Profile{PersonName: "Ann", PersonTitle: " "}, source); !cmp.Equal(got, []Field{PersonName}) {
+	if got := f.Merge(Profile{PersonName: "Ann", PersonTitle: " "}, source, nil).Filled; !cmp.Equal(got, []Field{PersonName}) {
 		t.Errorf("filled %v", got)
 	}
-	got := f.Merge(Profile{PersonName: "Bo", PersonTitle: " CTO ", CompanyName: "X", CompanyDomain: ""}, hunter)
+	got := f.Merge(Profile{PersonName: "Bo", PersonTitle: " CTO ", CompanyName: "X", CompanyDomain: ""}, hunter, nil).Filled
 	if !cmp.Equal(got, []Field{CompanyName, PersonTitle}) {
 		t.Errorf("filled %v", got)
 	}
@@ -84,12 +84,12 @@ func TestMergingFillsBlanksOnly(t *testing.T) {
 		t.Error(diff)
 	}
 	c := f.Clone()
-	c.Merge(Profile{CompanyDomain: "x.example"}, hunter)
+	c.Merge(Profile{CompanyDomain: "x.example"}, hunter, nil)
 	c.Profile[PersonName] = "Cy"
 	if diff := cmp.Diff(want, f); diff != "" {
 		t.Errorf("a clone shares with its original: %s", diff)
 	}
-	if got := f.Merge(nil, source); got != nil {
+	if got := f.Merge(nil, source, nil); got.Filled != nil {
 		t.Errorf("nothing filled %v", got)
 	}
 }

@@ -38,6 +38,13 @@ type TrailEntry struct {
 	Detail   string `json:"detail,omitempty"`
 	At       Time   `json:"at"` // when the call began
 	Millis   int64  `json:"ms"` // how long it took
+
+	// Credits is what the call cost by the provider's configured price; 0 for a call
+	// that the provider does not charge, and for one that was not made.
+	Credits float64 `json:"credits,omitempty"`
+	// Conflicts are the values that this answer has and that were not taken, because
+	// a better one is known. They are personal data, and not for logs.
+	Conflicts map[Field]string `json:"conflicts,omitempty"`
 }
 
 // An Outcome is what became of a lead.
@@ -52,9 +59,11 @@ type Outcome struct {
 	Missing    []Field          `json:"missing"`
 	Provenance map[Field]Origin `json:"provenance"`
 	Trail      []TrailEntry     `json:"trail"`
-	AcceptedAt Time             `json:"accepted_at"`
-	StartedAt  Time             `json:"started_at"`
-	SettledAt  Time             `json:"settled_at"`
+	// Credits are what the lead cost so far, by provider, in all its runs.
+	Credits    map[string]float64 `json:"credits"`
+	AcceptedAt Time               `json:"accepted_at"`
+	StartedAt  Time               `json:"started_at"`
+	SettledAt  Time               `json:"settled_at"`
 }
 
 // Score orders outcomes of one lead: the higher one is the better one, and only

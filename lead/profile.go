@@ -3,7 +3,7 @@ package lead
 import (
 	"encoding/json"
 	"fmt"
-	"sort"
+	"slices"
 	"strings"
 )
 
@@ -100,8 +100,9 @@ func (p Profile) Missing(want []Field) []Field {
 
 // Origin says who stated a value and how old the statement is.
 type Origin struct {
-	Provider string `json:"provider"`        // a provider's name, or [OriginSource], [OriginInferred]
-	AsOf     Time   `json:"as_of,omitempty"` // when the provider says that it was true; absent when it does not say
+	Provider   string  `json:"provider"`             // a provider's name, or [OriginSource], [OriginInferred]
+	AsOf       Time    `json:"as_of,omitempty"`      // when the provider says that it was true; absent when it does not say
+	Confidence float64 `json:"confidence,omitempty"` // how sure the provider is, from 0 to 1; absent when it does not say
 }
 
 // The origins that are no provider.
@@ -116,32 +117,49 @@ type Facts struct {
 	Provenance map[Field]Origin `json:"provenance,omitempty"`
 }
 
-// Merge adds what p knows and f does not, and returns the fields that it filled,
-// sorted. A value already there stays, whoever stated it.
-func (f *Facts) Merge(p Profile, from Origin) []Field {
-	var filled []Field
-	for field, v := range p {
-		v = strings.TrimSpace(v)
-		if v == "" || f.Profile[field] != "" {
-			continue
-		}
-		if f.Profile == nil {
-			f.Profile = Profile{}
-		}
-		if f.Provenance == nil {
-			f.Provenance = map[Field]Origin{}
-		}
-		f.Profile[field] = v
-		f.Provenance[field] = from
-		filled = append(filled, field)
+// Open lists what is worth asking providers for: the fields of want that are
+// missing and, where want has the person's address and a provider found one, what
+// it takes to be sure of it. That is its state while nobody looked, and another
+// address once the state is not valid: a found address is not a verified one. An
+// address that the lead came with is the one that was asked about.
+func (f Facts) Open(want []Field) []Field {
+	open := f.Profile.Missing(want)
+	if f.Profile[PersonEmail] == "" || f.Provenance[PersonEmail].Provider == OriginSource || !slices.Contains(want, PersonEmail) {
+		return open
 	}
-	sort.Slice(filled, func(i, j int) bool { return filled[i] < filled[j] })
-	return filled
+	switch f.Profile[PersonEmailStatus] {
+	case EmailValid:
+		return open
+	case "":
+		if !slices.Contains(open, PersonEmailStatus) {
+			open = append(open, PersonEmailStatus)
+		}
+		return open
+	}
+	return append(open, PersonEmail)
+}
+
+// Known is the lead with what the facts add to it: what the next provider can be
+// asked by.
+func (f Facts) Known(l Lead) Lead {
+	for _, k := range []struct {
+		value *string
+		field Field
+	}{
+		{&l.Email, PersonEmail}, {&l.Name, PersonName}, {&l.GivenName, PersonGivenName}, {&l.FamilyName, PersonFamilyName},
+		{&l.Title, PersonTitle}, {&l.Company, CompanyName}, {&l.Domain, CompanyDomain}, {&l.LinkedIn, PersonLinkedIn},
+		{&l.Phone, PersonPhone}, {&l.Location, PersonLocation},
+	} {
+		if *k.value == "" {
+			*k.value = f.Profile[k.field]
+		}
+	}
+	return l
 }
 
 // Infer adds what follows from what the lead came with: its company's domain.
 func (f *Facts) Infer(l Lead) {
-	f.Merge(Profile{CompanyDomain: l.InferredDomain()}, Origin{Provider: OriginInferred})
+	f.Merge(Profile{CompanyDomain: l.InferredDomain()}, Origin{Provider: OriginInferred}, nil)
 }
 
 // Clone returns a copy that shares nothing with f.

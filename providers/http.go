@@ -1,6 +1,7 @@
 package providers
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -130,21 +131,66 @@ type unsent struct{}
 
 func (unsent) Read([]byte) (int, error) { return 0, io.EOF }
 
-// get makes one GET request and reads the whole answer. It returns an Answer
-// instead when nothing came that has a status. sign puts the key into the header.
+// A request is what a provider asks. Its header has everything of the vendor's
+// own, such as the key.
+type request struct {
+	method string // "": GET
+	base   string // "": the provider's
+	path   string
+	query  url.Values
+	header http.Header
+	body   []byte // nil: none
+}
+
+// get makes one GET request; see do. sign puts the key into the header.
 func (v *vendor) get(ctx context.Context, path string, query url.Values, sign func(http.Header)) (reply, *Answer) {
+	q := request{path: path, query: query, header: http.Header{}}
+	if v.APIKey != "" {
+		sign(q.header)
+	}
+	return v.do(ctx, q)
+}
+
+// form makes the request as net/http wants it. Its body cannot be read a second
+// time, so that the transport never sends it again by itself.
+func (v *vendor) form(ctx context.Context, q request) (*http.Request, error) {
+	if q.method == "" {
+		q.method = http.MethodGet
+	}
+	if q.base == "" {
+		q.base = v.base
+	}
+	address := q.base + q.path
+	if len(q.query) > 0 {
+		address += "?" + q.query.Encode()
+	}
+	var body io.Reader = unsent{}
+	if q.body != nil {
+		body = io.MultiReader(bytes.NewReader(q.body))
+	}
+	req, err := http.NewRequestWithContext(ctx, q.method, address, body)
+	if err != nil {
+		return nil, err
+	}
+	req.ContentLength = int64(len(q.body))
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("User-Agent", userAgent)
+	for k, values := range q.header {
+		req.Header[http.CanonicalHeaderKey(k)] = values
+	}
+	return req, nil
+}
+
+// do makes one request and reads the whole answer. It returns an Answer instead
+// when nothing came that has a status.
+func (v *vendor) do(ctx context.Context, q request) (reply, *Answer) {
 	if v.wrong != "" {
 		return reply{}, &Answer{Class: lead.ClassOurBug, Detail: v.wrong}
 	}
 	var at progress
-	req, err := http.NewRequestWithContext(at.traced(ctx), http.MethodGet, v.base+path+"?"+query.Encode(), unsent{})
+	req, err := v.form(at.traced(ctx), q)
 	if err != nil {
 		return reply{}, &Answer{Class: lead.ClassOurBug, Detail: "the request cannot be formed"}
-	}
-	req.Header.Set("Accept", "application/json")
-	req.Header.Set("User-Agent", userAgent)
-	if v.APIKey != "" {
-		sign(req.Header)
 	}
 	res, err := v.client.Do(req)
 	if err != nil {
@@ -179,7 +225,7 @@ func unanswered(ctx context.Context, err error, at stage) *Answer {
 	if ctx.Err() == context.DeadlineExceeded {
 		err = context.DeadlineExceeded // what else broke, broke because of it
 	}
-	return &Answer{Class: lead.ClassTransient, Detail: describe(err, at)}
+	return &Answer{Class: lead.ClassTransient, Detail: describe(err, at), Billed: at > stageConnecting}
 }
 
 // progress is how far a request has come.

@@ -35,6 +35,9 @@ type Call struct {
 	// Do makes the call. It obeys ctx's deadline, which is the only one, and
 	// always returns a classified answer: a failure is an Answer too.
 	Do func(ctx context.Context) Answer
+	// Poll asks for the result of a call whose answer had a Ticket, instead of
+	// making the call again. It may be nil; then Do is made again.
+	Poll func(ctx context.Context, ticket string) Answer
 }
 
 // An Answer is what a provider said, or what became of the attempt to ask it.
@@ -45,6 +48,15 @@ type Answer struct {
 
 	Profile lead.Profile // with Class ok or partial
 	AsOf    time.Time    // when the data was true, zero if the provider does not say
+	// Confidence is how sure the provider is that this is the right person, from 0 to
+	// 1; 0 if it does not say.
+	Confidence float64
+
+	// Billed reports whether the provider charges for this answer, or may: no answer
+	// came to a request that was sent.
+	Billed bool
+	// Ticket is what a pending answer is asked for with, where the API gives one out.
+	Ticket string
 
 	// Wait is the least time to wait before the provider is asked again, as it
 	// asked for: for rate_limited, pending, and transient where the server gave a

@@ -58,10 +58,12 @@ type reply struct {
 	providers.Answer
 	began time.Time
 	kept  bool
+	spent float64 // credits
 }
 
-// ask gets an answer that is kept, or passes the gate and makes the call.
-func (w *walk) ask(ctx context.Context, name string, call providers.Call, timeout func() (time.Duration, bool)) (r reply, err error) {
+// ask gets an answer that is kept, or passes the gate and makes the call, if the
+// provider's caps have room for its price.
+func (w *walk) ask(ctx context.Context, name string, call providers.Call, asked *Asked, timeout func() (time.Duration, bool)) (r reply, err error) {
 	claim := Claim(noClaim{})
 	if w.Answers != nil && call.Subject != "" {
 		var kept *Kept
@@ -73,7 +75,20 @@ func (w *walk) ask(ctx context.Context, name string, call providers.Call, timeou
 			return reply{Answer: kept.aged(w.Now()), began: w.Now(), kept: true}, nil
 		}
 	}
+	price := w.price(name, call.Endpoint, asked)
+	reserved, err := w.reserve(ctx, name, price)
+	if err != nil {
+		claim.End(ctx, providers.Answer{})
+		return reply{}, err
+	}
+	defer func() { reserved.Settle(ctx, r.spent) }()
+	if ticket := asked.Tickets[call.Endpoint]; ticket != "" && call.Poll != nil {
+		call.Do = func(ctx context.Context) providers.Answer { return call.Poll(ctx, ticket) }
+	}
 	r.Answer, r.began, err = ask(ctx, w.Gate, name, timeout, call, w.Now, claim)
+	if r.Billed {
+		r.spent = price
+	}
 	return r, err
 }
 

@@ -23,6 +23,14 @@ type Chain struct {
 	// Answers are what is known already. It may be nil.
 	Answers Answers
 
+	Rules     map[string]Rule // by provider; missing: asked whenever it can tell something
+	Overwrite []lead.Field    // a provider's value replaces the one that the lead came with
+	Credits   Credits         // nil: nothing is capped
+
+	// IsSuppressed reports whether the person with an address that a provider found
+	// asked not to be processed. It may be nil. An error is as good as no.
+	IsSuppressed func(ctx context.Context, email string) (bool, error)
+
 	// OnPanic is told of every panic of a client. It may be nil.
 	OnPanic func(provider string, err *PanicError)
 }
@@ -101,7 +109,7 @@ type walk struct {
 // full reports whether the profile is full and a provider was heard: what the
 // source knew by itself makes no enriched lead.
 func (w *walk) full() bool {
-	return w.progress.Heard && len(w.progress.Facts.Profile.Missing(w.Want)) == 0
+	return w.progress.Heard && len(w.progress.Facts.Open(w.Want)) == 0
 }
 
 // provider makes the calls of one provider until nothing more is to be had of it
@@ -131,17 +139,25 @@ func (w *walk) next(prov providers.Provider, asked *Asked) (call providers.Call,
 	if w.full() {
 		return providers.Call{}, "", false
 	}
-	missing := w.progress.Facts.Profile.Missing(w.Want)
-	if len(missing) == 0 {
-		missing = w.Want // full by what the source said, which somebody should confirm
+	open := w.progress.Facts.Open(w.Want)
+	if len(open) == 0 {
+		open = w.Want // full by what the source said, which somebody should confirm
 	}
-	calls, why := prov.Plan(w.lead, missing)
-	for _, c := range calls {
-		if !contains(asked.Answered, c.Endpoint) {
-			return c, "", true
+	known := w.progress.Facts.Known(w.lead)
+	missing, why := w.Rules[prov.Name()].passes(known, open)
+	if why == "" {
+		var calls []providers.Call
+		calls, why = prov.Plan(known, missing)
+		for _, c := range calls {
+			if !contains(asked.Answered, c.Endpoint) {
+				return c, "", true
+			}
+		}
+		if len(calls) > 0 {
+			why = ""
 		}
 	}
-	if len(calls) > 0 || len(asked.Answered) > 0 {
+	if len(asked.Answered) > 0 {
 		why = ""
 	}
 	return providers.Call{}, why, false
@@ -160,11 +176,14 @@ func (w *walk) call(ctx context.Context, name string, call providers.Call, asked
 	}
 	within, cancel := w.withinBudget(ctx)
 	defer cancel()
-	r, err := w.ask(within, name, call, timeout)
+	r, err := w.ask(within, name, call, asked, timeout)
 	switch e := err.(type) {
 	case nil:
 	case *Refusal:
 		return w.refused(e, asked), false, nil
+	case *CapReached:
+		w.note(name, lead.TrailEntry{Class: lead.ClassSkip, Detail: e.detail(), At: lead.At(w.Now())})
+		return nil, false, nil
 	case *PanicError:
 		if w.OnPanic != nil {
 			w.OnPanic(name, e)
@@ -184,8 +203,11 @@ func (w *walk) call(ctx context.Context, name string, call providers.Call, asked
 	if w.progress.RetryOf == name {
 		w.progress.RetryOf = ""
 	}
+	if r.spent > 0 {
+		asked.Billed = append(asked.Billed, call.Endpoint)
+	}
 	w.note(name, lead.TrailEntry{
-		Class: r.Class, Status: r.Status, Detail: r.Detail,
+		Class: r.Class, Status: r.Status, Detail: r.Detail, Credits: r.spent, Conflicts: w.merge(name, r.Answer),
 		At: lead.At(r.began), Millis: w.Now().Sub(r.began).Milliseconds(),
 	})
 	return w.apply(ctx, name, call, r.Answer, r.began, asked)

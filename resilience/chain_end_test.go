@@ -58,14 +58,14 @@ func TestEndOfTheChain(t *testing.T) {
 		"a lead that came full is confirmed by one call": func(t *testing.T) {
 			a, b := provider("a", knows), provider("b", knows)
 			c := newCourse(a, b)
-			c.progress.Facts.Merge(lead.Profile{name: "Ann", company: "Example"}, lead.Origin{Provider: lead.OriginSource})
+			c.progress.Facts.Merge(lead.Profile{name: "Ann", company: "Example"}, lead.Origin{Provider: lead.OriginSource}, nil)
 			equal(t, "verdict", c.run(t).Kind, full)
 			equal(t, "calls", len(a.made)+len(b.made), 1)
 			equal(t, "name", c.progress.Facts.Provenance[name].Provider, lead.OriginSource)
 		},
 		"a lead that came full and that nobody knows is not full": func(t *testing.T) {
 			c := newCourse(provider("a", says(lead.ClassNoData)), provider("b", says(lead.ClassNoData)))
-			c.progress.Facts.Merge(lead.Profile{name: "Ann", company: "Example"}, lead.Origin{Provider: lead.OriginSource})
+			c.progress.Facts.Merge(lead.Profile{name: "Ann", company: "Example"}, lead.Origin{Provider: lead.OriginSource}, nil)
 			equal(t, "verdict", c.run(t).Kind, resilience.KindNegative)
 		},
 	})

@@ -14,20 +14,21 @@ import (
 func (w *walk) apply(ctx context.Context, name string, call providers.Call, a providers.Answer, began time.Time, asked *Asked) (v *Verdict, goOn bool, err error) {
 	switch a.Class {
 	case lead.ClassOK, lead.ClassPartial, lead.ClassNoData, lead.ClassInvalidInput:
-		if a.Class.HasData() {
-			origin := lead.Origin{Provider: name}
-			if !a.AsOf.IsZero() {
-				origin.AsOf = lead.At(a.AsOf)
-			}
-			w.progress.Facts.Merge(a.Profile, origin)
-			w.progress.Heard = true
-		}
 		asked.Answered = append(asked.Answered, call.Endpoint)
+		delete(asked.Tickets, call.Endpoint)
+		if w.foundSuppressed(ctx) {
+			return w.suppress(), false, nil
+		}
 		return nil, true, nil
 	case lead.ClassForbidden:
-		w.progress.Facts = lead.Facts{}
-		return &Verdict{Kind: KindSuppress}, false, nil
+		return w.suppress(), false, nil
 	case lead.ClassPending:
+		if a.Ticket != "" {
+			if asked.Tickets == nil {
+				asked.Tickets = map[string]string{}
+			}
+			asked.Tickets[call.Endpoint] = a.Ticket
+		}
 		return w.pending(a, asked), false, nil
 	case lead.ClassRateLimited:
 		return w.rateLimited(name, a, asked), false, nil
@@ -39,6 +40,40 @@ func (w *walk) apply(ctx context.Context, name string, call providers.Call, a pr
 	default:
 		return nil, false, fmt.Errorf("provider %s answered with the unknown class %q", name, a.Class)
 	}
+}
+
+// merge takes what an answer brings into the facts, and returns the values that it
+// was not worth to replace others with.
+func (w *walk) merge(name string, a providers.Answer) map[lead.Field]string {
+	if !a.Class.HasData() {
+		return nil
+	}
+	origin := lead.Origin{Provider: name, Confidence: a.Confidence}
+	if !a.AsOf.IsZero() {
+		origin.AsOf = lead.At(a.AsOf)
+	}
+	w.progress.Heard = true
+	return w.progress.Facts.Merge(a.Profile, origin, w.Overwrite).Conflicts
+}
+
+// foundSuppressed reports whether a provider found the address of a person who
+// asked not to be processed, for a lead that came without it.
+func (w *walk) foundSuppressed(ctx context.Context) bool {
+	email := w.progress.Facts.Profile[lead.PersonEmail]
+	if w.IsSuppressed == nil || email == "" || email == w.lead.Email {
+		return false
+	}
+	suppressed, err := w.IsSuppressed(ctx, email)
+	return err == nil && suppressed
+}
+
+// suppress ends the lead without a trace of what was gathered.
+func (w *walk) suppress() *Verdict {
+	w.progress.Facts = lead.Facts{}
+	for i := range w.trail {
+		w.trail[i].Conflicts = nil
+	}
+	return &Verdict{Kind: KindSuppress}
 }
 
 // failed is the consequence of a transient failure: a retry of the same provider

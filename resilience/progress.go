@@ -36,12 +36,15 @@ type Asked struct {
 	PendingSince lead.Time  `json:"pending_since,omitempty"` // the first "still being looked up"
 	Pendings     int        `json:"pendings,omitempty"`
 	RateLimited  int        `json:"rate_limited,omitempty"` // times it said "too fast" to this lead
+	Billed       []string   `json:"billed,omitempty"`       // endpoints that have been paid for
+
+	Tickets map[string]string `json:"tickets,omitempty"` // of pending answers, by endpoint
 }
 
 // NewProgress is the progress of a lead that nobody has worked on yet.
 func NewProgress(l lead.Lead, generation int, now time.Time) *Progress {
 	p := &Progress{Generation: generation, StartedAt: lead.At(now)}
-	p.Facts.Merge(l.Profile(), lead.Origin{Provider: lead.OriginSource})
+	p.Facts.Merge(l.Profile(), lead.Origin{Provider: lead.OriginSource}, nil)
 	return p
 }
 

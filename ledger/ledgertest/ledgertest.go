@@ -91,7 +91,7 @@ func accept(t *testing.T, l *ledger.Ledger, first, n int) []ledger.Accepted {
 func settlement(leadID string, status lead.Status, known, missing int) ledger.Settlement {
 	s := ledger.Settlement{LeadID: leadID, Generation: 1, Status: status, Reason: string(status)}
 	for _, f := range lead.Fields[:known] {
-		s.Facts.Merge(lead.Profile{f: "known " + string(f)}, lead.Origin{Provider: "clearbit"})
+		s.Facts.Merge(lead.Profile{f: "known " + string(f)}, lead.Origin{Provider: "clearbit"}, nil)
 	}
 	s.Missing = append(s.Missing, lead.Fields[len(lead.Fields)-missing:]...)
 	return s

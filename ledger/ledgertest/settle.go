@@ -138,7 +138,7 @@ func settlesAnyText(t *testing.T, open Opener) {
 	id := accept(t, l, 0, 1)[0].LeadID
 	s := settlement(id, lead.StatusPartial, 0, 0)
 	s.Reason = "não há dados 🤷 \x00 '; DROP TABLE leads; --"
-	s.Facts.Merge(lead.Profile{lead.PersonName: "NUL \x00 and 株式会社"}, lead.Origin{Provider: "hunter"})
+	s.Facts.Merge(lead.Profile{lead.PersonName: "NUL \x00 and 株式会社"}, lead.Origin{Provider: "hunter"}, nil)
 	s.Trail = []lead.TrailEntry{entry(1, "bytes \xff\xfe and \x00", lead.Time{})}
 	settle(t, l, s)
 	o := outcome(t, l, id)

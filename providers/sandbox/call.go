@@ -15,8 +15,8 @@ import (
 // A vendor is the part of an API that differs from one to the other.
 type vendor interface {
 	name() string
-	// endpoints are the paths that there are, without the version.
-	endpoints() []string
+	// read understands a request to /NAME/…; path is what comes after the name.
+	read(r *http.Request, path string) call
 	// keyOf is the key in a request, as this vendor takes it.
 	keyOf(r *http.Request) string
 	// tooFast is the status of a call beyond the limit.
@@ -49,7 +49,8 @@ type response struct {
 func (s *Server) serve(v vendor) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		script, at, book := s.current(v.name())
-		c := read(v, r)
+		c := v.read(r, strings.TrimPrefix(r.URL.Path, "/"+v.name()))
+		c.provider = v.name()
 		a := book.arrive(c.email, c.endpoint)
 		c.nth = a.nth
 		e := &exchange{server: s, w: w, r: r}
@@ -72,11 +73,12 @@ func (s *Server) serve(v vendor) http.HandlerFunc {
 	}
 }
 
-// read understands a request.
-func read(v vendor, r *http.Request) call {
-	c := call{provider: v.name(), email: strings.ToLower(r.URL.Query().Get("email"))}
-	for _, e := range v.endpoints() {
-		if r.Method == http.MethodGet && r.URL.Path == "/"+v.name()+"/v2/"+e {
+// readQuery understands a GET request to one of the endpoints, which asks about the
+// address in its query.
+func readQuery(r *http.Request, path, version string, endpoints ...string) call {
+	c := call{email: strings.ToLower(r.URL.Query().Get("email"))}
+	for _, e := range endpoints {
+		if r.Method == http.MethodGet && path == version+e {
 			c.endpoint = e
 		}
 	}

@@ -14,9 +14,11 @@ import (
 // clearbit imitates Clearbit's Enrichment API, version 2.
 type clearbit struct{}
 
-func (clearbit) name() string        { return Clearbit }
-func (clearbit) endpoints() []string { return []string{"combined/find"} }
-func (clearbit) tooFast() int        { return http.StatusTooManyRequests }
+func (clearbit) name() string { return Clearbit }
+func (clearbit) read(r *http.Request, path string) call {
+	return readQuery(r, path, "/v2/", "combined/find")
+}
+func (clearbit) tooFast() int { return http.StatusTooManyRequests }
 
 // keyOf takes the key as a Bearer token or as the user of Basic.
 func (clearbit) keyOf(r *http.Request) string {

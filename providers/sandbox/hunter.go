@@ -11,8 +11,10 @@ import (
 // hunter imitates Hunter's API, version 2.
 type hunter struct{}
 
-func (hunter) name() string        { return Hunter }
-func (hunter) endpoints() []string { return []string{"combined/find", "email-verifier"} }
+func (hunter) name() string { return Hunter }
+func (hunter) read(r *http.Request, path string) call {
+	return readQuery(r, path, "/v2/", "combined/find", "email-verifier")
+}
 
 // tooFast is 403 at Hunter; 429 is a plan that is used up.
 func (hunter) tooFast() int { return http.StatusForbidden }

@@ -17,8 +17,17 @@ const (
 	Hunter   = "hunter"
 )
 
+// vendors are the imitations.
+var vendors = []vendor{clearbit{}, hunter{}}
+
 // Providers lists them.
-func Providers() []string { return []string{Clearbit, Hunter} }
+func Providers() []string {
+	names := make([]string, len(vendors))
+	for i, v := range vendors {
+		names[i] = v.name()
+	}
+	return names
+}
 
 // A Script says how the sandbox behaves. The zero Script is two APIs that know
 // everybody, accept any key, have no limit and no faults.

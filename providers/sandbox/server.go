@@ -168,7 +168,7 @@ func (s *Server) current(provider string) (Script, time.Duration, *ledger) {
 
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
-	for _, v := range []vendor{clearbit{}, hunter{}} {
+	for _, v := range vendors {
 		mux.Handle("/"+v.name()+"/", s.serve(v))
 	}
 	mux.HandleFunc("GET /books", func(w http.ResponseWriter, r *http.Request) {

@@ -1,0 +1,65 @@
+package resilience
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"backstop/lead"
+)
+
+// Credits are what the fleet may spend at the providers that have a cap.
+type Credits interface {
+	// Reserve sets the price of one call aside, for all replicas. The error is a
+	// *[CapReached] when a cap has no room for it, or ctx's own.
+	Reserve(ctx context.Context, provider string, price float64) (Reservation, error)
+}
+
+// A Reservation is the price of one call that was set aside.
+type Reservation interface {
+	// Settle says what the call cost in the end; the rest is given back. Only the
+	// first Settle counts. It goes on when ctx ends, for a bounded time.
+	Settle(ctx context.Context, spent float64)
+}
+
+// CapReached is the error of a call that would cost more than a provider's cap
+// leaves.
+type CapReached struct {
+	Provider string
+	Cap      float64   // in credits
+	Per      string    // "day" or "month", of UTC
+	Until    time.Time // when the next one begins
+}
+
+func (e *CapReached) Error() string {
+	return e.Provider + ": " + e.detail()
+}
+
+// detail is the error as a trail shows it, beside the provider's name.
+func (e *CapReached) detail() string {
+	return fmt.Sprintf("the cap of %g credits a %s is reached until %s", e.Cap, e.Per, lead.At(e.Until))
+}
+
+// noReservation is that of a call that costs nothing or has no cap.
+type noReservation struct{}
+
+func (noReservation) Settle(context.Context, float64) {}
+
+// reserve sets the price of a call aside, if there is one and somebody counts.
+func (w *walk) reserve(ctx context.Context, name string, price float64) (Reservation, error) {
+	if w.Credits == nil || price == 0 {
+		return noReservation{}, nil
+	}
+	return w.Credits.Reserve(ctx, name, price)
+}
+
+// price is what the call will cost if the provider charges for its answer. An
+// endpoint is paid for once in a run of a lead: one that said "pending" and was
+// charged is not charged again for the answer.
+func (w *walk) price(name, endpoint string, asked *Asked) float64 {
+	if slices.Contains(asked.Billed, endpoint) {
+		return 0
+	}
+	return w.Rules[name].price(endpoint)
+}
