@@ -17,6 +17,9 @@ type Config struct {
 	Worker    Worker              `koanf:"worker" yaml:"worker"`
 	Log       Log                 `koanf:"log" yaml:"log"`
 	Answers   Answers             `koanf:"answers" yaml:"answers"`
+	Overwrite []string            `koanf:"overwrite" yaml:"overwrite,omitempty"` // fields where a provider's value replaces the one that the lead came with
+	Retention Retention           `koanf:"retention" yaml:"retention"`
+	HTTP      HTTP                `koanf:"http" yaml:"http,omitempty"`
 	Providers map[string]Provider `koanf:"providers" yaml:"providers"`
 }
 
@@ -83,8 +86,25 @@ type Ages struct {
 	Negative time.Duration `koanf:"negative" yaml:"negative"`
 }
 
+// Retention says for how long what is settled is kept. 0 is for ever.
+type Retention struct {
+	Outcomes time.Duration `koanf:"outcomes" yaml:"outcomes"` // then the lead is deleted with all that belongs to it
+	Trails   time.Duration `koanf:"trails" yaml:"trails"`     // then its trail is
+}
+
+// HTTP is how all providers are reached. Proxies come from the usual variables
+// HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
+type HTTP struct {
+	// CAFile has certificates in PEM that are trusted beside those of the system.
+	CAFile string `koanf:"ca_file" yaml:"ca_file,omitempty"`
+}
+
 // Provider is one API.
 type Provider struct {
+	// Description is the file that describes a provider that Backstop does not know,
+	// or knows differently. A relative one is beside the configuration file.
+	Description string `koanf:"description" yaml:"description,omitempty"`
+
 	BaseURL    string        `koanf:"base_url" yaml:"base_url"` // scheme, host and prefix; the API's paths are appended
 	APIKeyEnv  string        `koanf:"api_key_env" yaml:"api_key_env"`
 	APIKeyFile string        `koanf:"api_key_file" yaml:"api_key_file,omitempty"`
@@ -94,6 +114,24 @@ type Provider struct {
 	Patience   time.Duration `koanf:"patience" yaml:"patience"`   // longest wait for a slot of the limits before the lead is put back
 	MaxPause   time.Duration `koanf:"max_pause" yaml:"max_pause"` // longest that the provider's "wait" is believed
 	Answers    Ages          `koanf:"answers" yaml:"answers"`     // by default those of all providers
+
+	Fills  []string `koanf:"fills" yaml:"fills,omitempty"`     // profile fields that it is asked for; empty: all that it knows
+	OnlyIf []string `koanf:"only_if" yaml:"only_if,omitempty"` // conditions that a lead must meet, such as has_domain
+
+	Credits float64            `koanf:"credits" yaml:"credits"`         // price of a call that the provider charges
+	Prices  map[string]float64 `koanf:"prices" yaml:"prices,omitempty"` // of endpoints with another one, such as email-verifier
+	Caps    Caps               `koanf:"caps" yaml:"caps,omitempty"`
+
+	// MinLikelihood is the least likelihood, from 1 to 10, with which an answer counts
+	// as one about the right person; 0: the provider's default. People Data Labs only.
+	MinLikelihood int `koanf:"min_likelihood" yaml:"min_likelihood,omitempty"`
+}
+
+// Caps are the most credits that all replicas together spend at a provider in a
+// day and in a month, both of UTC. 0 is no cap.
+type Caps struct {
+	Day   float64 `koanf:"day" yaml:"day,omitempty"`
+	Month float64 `koanf:"month" yaml:"month,omitempty"`
 }
 
 // Limit allows Rate calls in any window of the length Per.
@@ -139,5 +177,6 @@ func defaultProvider() Provider {
 	return Provider{
 		Timeout: 5 * time.Second, Patience: 2 * time.Second, MaxPause: 15 * time.Minute,
 		Circuit: Circuit{Failures: 5, Window: 120 * time.Second, Cooldown: 30 * time.Second},
+		Credits: 1,
 	}
 }

@@ -51,6 +51,12 @@ type Source struct {
 	// Facts are the providers there are, with what is known of each: base URL,
 	// variable of the key, limits.
 	Facts map[string]Provider
+	// Describe gives the facts of a provider that a file describes. Each of its
+	// errors, if joined, is a problem of its own and says where it is. It may be nil.
+	Describe func(file string) (Provider, error)
+	// Fields and Conditions are the names that want, overwrite, fills and only_if may
+	// use. Without any they are not checked.
+	Fields, Conditions []string
 }
 
 // Load reads and checks the configuration. All problems are reported together,
@@ -61,6 +67,7 @@ func Load(src Source) (Config, error) {
 		return Config{}, err
 	}
 	l.readEnviron()
+	l.describe()
 	var c Config
 	if len(l.problems) == 0 {
 		c = l.decode()
@@ -73,13 +80,15 @@ func Load(src Source) (Config, error) {
 
 // A loader collects the layers and remembers where each key came from.
 type loader struct {
-	src      Source
-	file     string // as given, for messages
-	content  []byte
-	lines    map[string]int    // the line of each key of the file
-	env      map[string]string // the variable of each key of the environment
-	values   map[string]any    // the environment's values by dotted key
-	problems []error
+	src     Source
+	file    string // as given, for messages
+	content []byte
+	lines   map[string]int    // the line of each key of the file
+	env     map[string]string // the variable of each key of the environment
+	values  map[string]any    // the environment's values by dotted key
+
+	described map[string]string // the file that describes a provider
+	problems  []error
 }
 
 func (l *loader) problem(key, format string, args ...any) {
@@ -135,55 +144,6 @@ func (l *loader) readFile() error {
 	return nil
 }
 
-// index notes the line of every key and reports those that do not exist.
-func (l *loader) index(n *yaml.Node, t reflect.Type, path string) {
-	if n.Kind == yaml.AliasNode {
-		n = n.Alias
-	}
-	switch {
-	case n.Kind == yaml.SequenceNode && t.Kind() == reflect.Slice:
-		for _, item := range n.Content {
-			l.index(item, t.Elem(), path)
-		}
-	case n.Kind == yaml.MappingNode:
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			key := strings.TrimPrefix(path+"."+n.Content[i].Value, ".")
-			if _, seen := l.lines[key]; !seen {
-				l.lines[key] = n.Content[i].Line
-			}
-			child, known := childType(t, n.Content[i].Value)
-			if known == nil {
-				l.index(n.Content[i+1], child, key)
-				continue
-			}
-			l.problems = append(l.problems, Problem{
-				Where: fmt.Sprintf("%s:%d", l.file, n.Content[i].Line), Key: key,
-				What: "unknown key: " + known.Error(),
-			})
-		}
-	}
-}
-
-// childType is the type of a key below t. The error lists the keys there are.
-func childType(t reflect.Type, key string) (reflect.Type, error) {
-	switch t.Kind() {
-	case reflect.Map:
-		return t.Elem(), nil
-	case reflect.Struct:
-		var names []string
-		for f := range t.Fields() {
-			name := f.Tag.Get("koanf")
-			if name == key {
-				return f.Type, nil
-			}
-			names = append(names, name)
-		}
-		return nil, fmt.Errorf("use one of %s", strings.Join(names, ", "))
-	default:
-		return nil, errors.New("nothing goes below this key")
-	}
-}
-
 // readEnviron takes the variables that begin with Prefix.
 func (l *loader) readEnviron() {
 	l.values = map[string]any{}
@@ -210,28 +170,6 @@ func (l *loader) readEnviron() {
 			continue
 		}
 		l.values[key] = v
-	}
-}
-
-// envValue reads a variable's text as the type of its key.
-func envValue(t reflect.Type, s string) (any, error) {
-	switch {
-	case t == reflect.TypeFor[[]string]():
-		list := []string{}
-		for _, item := range strings.Split(s, ",") {
-			if item = strings.TrimSpace(item); item != "" {
-				list = append(list, item)
-			}
-		}
-		return list, nil
-	case t.Kind() == reflect.Slice, t.Kind() == reflect.Map, t.Kind() == reflect.Struct:
-		var v any
-		if err := yaml.Unmarshal([]byte(s), &v); err != nil {
-			return nil, errors.New("is not YAML: write it as in the file, on one line")
-		}
-		return v, nil
-	default:
-		return s, nil
 	}
 }
 
@@ -270,6 +208,11 @@ func (l *loader) decode() Config {
 		l.decodeProblems(err)
 	}
 	inheritAges(&c, k.Exists)
+	for name, file := range l.described {
+		p := c.Providers[name]
+		p.Description = file
+		c.Providers[name] = p
+	}
 	return c
 }
 

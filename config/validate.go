@@ -32,6 +32,7 @@ func (l *loader) providerDefaults() map[string]any {
 		layer[key+"circuit.failures"] = d.Circuit.Failures
 		layer[key+"circuit.window"] = d.Circuit.Window
 		layer[key+"circuit.cooldown"] = d.Circuit.Cooldown
+		layer[key+"credits"] = d.Credits
 	}
 	return layer
 }
@@ -75,6 +76,10 @@ func (l *loader) validate(c Config) {
 	if len(c.Want) == 0 {
 		l.problem("want", "is empty: name at least one profile field, such as person.title")
 	}
+	l.checkNames("want", c.Want, l.src.Fields)
+	l.checkNames("overwrite", c.Overwrite, l.src.Fields)
+	l.forever("retention.outcomes", c.Retention.Outcomes)
+	l.forever("retention.trails", c.Retention.Trails)
 	if c.Retry.Max < 0 || c.Retry.Max > 20 {
 		l.problem("retry.max", "is %d: use 0 to 20", c.Retry.Max)
 	}
@@ -123,6 +128,7 @@ func (l *loader) provider(key string, p Provider) {
 	if p.Circuit.Failures < 1 {
 		l.problem(key+".circuit.failures", "is %d: use 1 or more", p.Circuit.Failures)
 	}
+	l.spending(key, p)
 	l.positive(key+".circuit.window", p.Circuit.Window)
 	l.positive(key+".circuit.cooldown", p.Circuit.Cooldown)
 	l.positive(key+".patience", p.Patience)
@@ -141,6 +147,36 @@ func (l *loader) provider(key string, p Provider) {
 	}
 }
 
+// spending checks what a provider is asked for and may cost.
+func (l *loader) spending(key string, p Provider) {
+	l.checkNames(key+".fills", p.Fills, l.src.Fields)
+	l.checkNames(key+".only_if", p.OnlyIf, l.src.Conditions)
+	l.amount(key+".credits", p.Credits)
+	l.amount(key+".caps.day", p.Caps.Day)
+	l.amount(key+".caps.month", p.Caps.Month)
+	for _, endpoint := range slices.Sorted(maps.Keys(p.Prices)) {
+		l.amount(key+".prices."+endpoint, p.Prices[endpoint])
+	}
+	if p.MinLikelihood < 0 || p.MinLikelihood > 10 {
+		l.problem(key+".min_likelihood", "is %d: use 1 to 10, or 0 for the default", p.MinLikelihood)
+	}
+}
+
+// maxCredits keeps sums of credits exact.
+const maxCredits = 1e9
+
+func (l *loader) amount(key string, credits float64) {
+	if !(credits >= 0 && credits <= maxCredits) { // NaN is none
+		l.problem(key, "is %g: use a number of credits from 0 to 1000000000", credits)
+	}
+}
+
+func (l *loader) forever(key string, d time.Duration) {
+	if d < 0 {
+		l.problem(key, "is %s: use a duration such as 8760h, or 0 to keep for ever", d)
+	}
+}
+
 func (l *loader) positive(key string, d time.Duration) {
 	if d <= 0 {
 		l.problem(key, "is %s: use a positive duration such as 5s", d)
@@ -150,6 +186,14 @@ func (l *loader) positive(key string, d time.Duration) {
 func (l *loader) age(key string, d time.Duration) {
 	if d < 0 {
 		l.problem(key, "is %s: use a duration such as 24h, or 0 to keep nothing", d)
+	}
+}
+
+// checkNames is checkList where the allowed ones are those that the caller of
+// [Load] gave; without any, it leaves the list alone.
+func (l *loader) checkNames(key string, list, allowed []string) {
+	if len(allowed) > 0 {
+		l.checkList(key, list, allowed)
 	}
 }
 
