@@ -16,8 +16,9 @@
 //     used, but not kept, which is logged and told to Options.NotKept.
 //   - Keys and values hold nothing of a person in the clear. Keys are HMAC-SHA256;
 //     values are AES-256-GCM and open only under the key that they were stored at.
-//   - [Store.Forget] removes everything about a person, and what is under way
-//     about them is not kept.
+//   - [Store.Forget] removes everything about a person, in every spelling of their
+//     address, and what is under way about them is not kept. It says when there may
+//     be more that its secret cannot find ([ErrOtherSecret]).
 //
 // # Keys
 //
@@ -28,6 +29,7 @@
 //	backstop:answers:{p}:q:lock  string  the lease; who makes the call
 //	backstop:answers:{p}:all     set     the longest of their ages; the person's answers
 //	backstop:answers:{p}:gone    string  the longest lease; the person was forgotten
+//	backstop:answers:marks       zset    the longest age; which secrets are in use
 //	backstop:answers:secret      string  for ever; only when no secret is configured
 //
 // # The secret

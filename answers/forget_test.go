@@ -1,8 +1,11 @@
 package answers_test
 
 import (
+	"errors"
 	"testing"
+	"time"
 
+	"backstop/answers"
 	"backstop/lead"
 	"backstop/providers"
 )
@@ -56,6 +59,52 @@ func TestWhoAskedNotToBeProcessedIsForgotten(t *testing.T) {
 		r.learn(verifier, providers.Answer{Class: lead.ClassForbidden, Status: 451})
 		if r.knows(about(person)) || r.knows(verifier) {
 			t.Error("something is left")
+		}
+	})
+}
+
+func TestEverySpellingOfAPersonIsForgotten(t *testing.T) {
+	everywhere(t, func(t *testing.T, addr string) {
+		r := newReplica(t, addr)
+		spellings := []string{"ann@acme.example", "ann+news@acme.example", "ann+a+b@acme.example"}
+		for _, s := range spellings {
+			r.learn(about(s), found)
+		}
+		r.learn(about("name:ann lee@acme.example"), found)
+		r.learn(about("domain:acme.example"), found)
+		if n, err := r.Forget(t.Context(), "ann+sales@acme.example"); err != nil || n != 3 {
+			t.Errorf("Forget: %d, %v", n, err)
+		}
+		if !r.knows(about("domain:acme.example")) || !r.knows(about("name:ann lee@acme.example")) {
+			t.Error("more was forgotten than the address")
+		}
+		if n, err := r.Forget(t.Context(), "name:ann lee@acme.example"); err != nil || n != 1 {
+			t.Errorf("Forget by name: %d, %v", n, err)
+		}
+	})
+}
+
+func TestWhoHasAnotherSecretIsToldSo(t *testing.T) {
+	everywhere(t, func(t *testing.T, addr string) {
+		worker := newReplica(t, addr)
+		stranger := newReplica(t, addr, func(o *answers.Options) { o.Secret = []byte("another secret of some length") })
+		without := newReplica(t, addr, func(o *answers.Options) { o.Secret = nil })
+		if _, err := stranger.Forget(t.Context(), person); err != nil {
+			t.Errorf("nothing is kept, and yet: %v", err)
+		}
+		worker.learn(about(person), found)
+		for name, r := range map[string]*replica{"another": stranger, "none": without} {
+			if _, err := r.Forget(t.Context(), person); !errors.Is(err, answers.ErrOtherSecret) {
+				t.Errorf("with %s: %v", name, err)
+			}
+		}
+		if _, err := worker.Forget(t.Context(), person); err != nil {
+			t.Errorf("with the right one: %v", err)
+		}
+		// A secret that was replaced long ago keeps nothing any more.
+		stranger.now = time.Now().Add(25 * time.Hour)
+		if _, err := stranger.Forget(t.Context(), person); err != nil {
+			t.Errorf("a day later: %v", err)
 		}
 	})
 }

@@ -26,7 +26,7 @@ var (
 
 	// found is an answer with something in every field that is kept.
 	found = providers.Answer{
-		Class: lead.ClassPartial, Status: 200, Detail: "no company", AsOf: time.Date(2025, 3, 1, 8, 30, 0, 0, time.UTC),
+		Class: lead.ClassPartial, Status: 200, Detail: "no company", AsOf: time.Date(2025, 3, 1, 8, 30, 0, 0, time.UTC), Confidence: 0.75,
 		Profile: lead.Profile{lead.PersonName: "Ann Example-Lee", lead.PersonTitle: "Head of Sealing"},
 	}
 	unknown = providers.Answer{Class: lead.ClassNoData, Status: 404}

@@ -157,7 +157,7 @@ func TestAReplayUsesDataButNoNegativeFromBefore(t *testing.T) {
 	})
 }
 
-// keysOf lists all keys but that of the secret.
+// keysOf lists all keys but those of the secret and of the marks.
 func keysOf(tb testing.TB, rdb *redis.Client) (keys []string) {
 	tb.Helper()
 	all, err := rdb.Keys(tb.Context(), "*").Result()
@@ -165,7 +165,7 @@ func keysOf(tb testing.TB, rdb *redis.Client) (keys []string) {
 		tb.Fatal(err)
 	}
 	for _, key := range all {
-		if key != "backstop:answers:secret" {
+		if key != "backstop:answers:secret" && key != "backstop:answers:marks" {
 			keys = append(keys, key)
 		}
 	}

@@ -58,6 +58,9 @@ func (c *claim) take(ctx context.Context, anyway bool) (value []byte, claimed bo
 func (c *claim) put(ctx context.Context, value []byte, age time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, c.o.Timeout)
 	defer cancel()
+	if err := c.leaveMark(ctx, c.keys); err != nil {
+		return err
+	}
 	keys := []string{c.names.answer, c.names.lock, c.names.all, c.names.gone}
 	if err := keepScript.Run(ctx, c.rdb, keys, c.token, value, millis(age)).Err(); err != nil {
 		return fmt.Errorf("keep an answer: %w", err)

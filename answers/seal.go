@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"backstop/lead"
@@ -22,6 +23,7 @@ import (
 type keys struct {
 	names  []byte
 	values cipher.AEAD
+	mark   string // tells this secret from others
 }
 
 // newKeys derives the keys from a secret (RFC 5869, without a salt: the secret
@@ -43,7 +45,11 @@ func newKeys(secret []byte) (*keys, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a cipher: %w", err)
 	}
-	return &keys{names: names, values: aead}, nil
+	mark, err := hkdf.Key(sha256.New, secret, nil, "backstop answers: mark", 12)
+	if err != nil {
+		return nil, fmt.Errorf("derive a key: %w", err)
+	}
+	return &keys{names: names, values: aead, mark: base64.RawURLEncoding.EncodeToString(mark)}, nil
 }
 
 // hash is a keyed hash of the parts, each with its length, so that no two lists
@@ -66,8 +72,14 @@ func (k *keys) namesOf(prefix string, q resilience.Question) names {
 	return names{answer: answer, lock: answer + ":lock", all: person + "all", gone: person + "gone"}
 }
 
-// person begins the Redis keys of all answers about one person.
+// person begins the Redis keys of all answers about one person, in whichever
+// spelling of their address they were asked about.
 func (k *keys) person(prefix, subject string) string {
+	if !strings.Contains(subject, ":") { // which no address has, but every other kind of subject
+		if one := lead.EmailPersonKey(subject); one != "" {
+			subject = one
+		}
+	}
 	return prefix + ":answers:{" + base64.RawURLEncoding.EncodeToString(k.hash("person", subject)[:16]) + "}:"
 }
 
@@ -79,6 +91,8 @@ type record struct {
 	Detail  string       `json:"detail,omitempty"`
 	Profile lead.Profile `json:"profile,omitempty"`
 	AsOf    time.Time    `json:"as_of,omitzero"`
+
+	Confidence float64 `json:"confidence,omitempty"`
 }
 
 // form begins every value: what comes after it, should that ever change.
@@ -88,6 +102,7 @@ const form = 1
 func (k *keys) seal(name string, a resilience.Kept) ([]byte, error) {
 	text, err := json.Marshal(record{
 		At: a.At, Class: a.Class, Status: a.Status, Detail: a.Detail, Profile: a.Profile, AsOf: a.AsOf,
+		Confidence: a.Confidence,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("encode an answer: %w", err)
@@ -112,5 +127,6 @@ func (k *keys) open(name string, value []byte) (resilience.Kept, error) {
 	}
 	return resilience.Kept{At: r.At, Answer: providers.Answer{
 		Class: r.Class, Status: r.Status, Detail: r.Detail, Profile: r.Profile, AsOf: r.AsOf,
+		Confidence: r.Confidence,
 	}}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -68,6 +69,7 @@ type Store struct {
 	ring    *ring
 	outage  *outage
 	flights flights
+	marked  atomic.Pointer[marking]
 }
 
 var _ resilience.Answers = (*Store)(nil)
@@ -163,5 +165,64 @@ func (s *Store) Forget(ctx context.Context, subject string) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("forget a person's answers: %w", err)
 	}
-	return n, nil
+	return n, s.onlyMark(ctx, k)
+}
+
+// ErrOtherSecret is the error of a [Store.Forget] by somebody who has another
+// secret than those that keep answers, and can therefore not find theirs.
+var ErrOtherSecret = errors.New("answers are kept under another secret, too, and cannot be found: use the secret of the workers " +
+	"(BACKSTOP_SECRET, answers.secret_env or answers.secret_file); what was kept under a secret that was replaced ends with its age")
+
+// onlyMark checks that nothing is kept under another secret.
+func (s *Store) onlyMark(ctx context.Context, k *keys) error {
+	now := s.o.Now()
+	since := fmt.Sprintf("(%d", now.Add(-s.longestAge()-remark).UnixMilli())
+	marks, err := s.rdb.ZRangeByScore(ctx, s.marksKey(), &redis.ZRangeBy{Min: since, Max: "+inf"}).Result()
+	if err != nil {
+		return fmt.Errorf("look for other secrets: %w", err)
+	}
+	for _, m := range marks {
+		if m != k.mark {
+			return ErrOtherSecret
+		}
+	}
+	return nil
+}
+
+// remark is how often a store that keeps answers leaves its mark.
+const remark = 30 * time.Second
+
+func (s *Store) marksKey() string { return s.o.Prefix + ":answers:marks" }
+
+// longestAge is how long anything is kept.
+func (s *Store) longestAge() (longest time.Duration) {
+	for _, a := range s.o.Providers {
+		longest = max(longest, a.Positive, a.Negative)
+	}
+	return longest
+}
+
+// leaveMark notes in Redis, now and then, that answers are kept under a secret, so
+// that who is to forget a person can tell whether they would find them.
+func (s *Store) leaveMark(ctx context.Context, k *keys) error {
+	now := s.o.Now()
+	if last := s.marked.Load(); last != nil && last.keys == k && now.Sub(last.at).Abs() < remark {
+		return nil
+	}
+	_, err := s.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
+		p.ZAdd(ctx, s.marksKey(), redis.Z{Score: float64(now.UnixMilli()), Member: k.mark})
+		p.PExpire(ctx, s.marksKey(), s.longestAge()+time.Hour)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("leave the secret's mark: %w", err)
+	}
+	s.marked.Store(&marking{keys: k, at: now})
+	return nil
+}
+
+// A marking is when a store left the mark of which secret.
+type marking struct {
+	keys *keys
+	at   time.Time
 }
