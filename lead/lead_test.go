@@ -66,7 +66,7 @@ func TestALeadsIDDependsOnWhatIdentifiesIt(t *testing.T) {
 	}
 }
 
-func TestMergingFillsBlanksOnly(t *testing.T) {
+func TestMergingSaysWhatItFilled(t *testing.T) {
 	var f Facts
 	source, hunter := Origin{Provider: OriginSource}, Origin{Provider: "hunter", AsOf: FromMillis(1)}
 	if got := f.Merge(Profile{PersonName: "Ann", PersonTitle: " "}, source, nil).Filled; !cmp.Equal(got, []Field{PersonName}) {

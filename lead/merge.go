@@ -1,16 +1,18 @@
 package lead
 
 import (
+	"maps"
 	"slices"
 	"strings"
-	"unicode"
 )
 
 // Merged is what became of the values of one answer.
 type Merged struct {
-	Filled    []Field          // that were blank; sorted
-	Replaced  []Field          // that had another value; sorted
-	Conflicts map[Field]string // values of the answer that were not taken; nil without any
+	Filled   []Field // that were blank; sorted
+	Replaced []Field // that had another value; sorted
+	// Conflicts are the values of the answer that were not taken, and an address that
+	// was known until the answer said that it is none; nil without any.
+	Conflicts map[Field]string
 }
 
 // Merge adds to f what p knows. Blank values change nothing. A value that is
@@ -19,12 +21,14 @@ type Merged struct {
 //   - to a newer one, where both say when they were true, and the newer one is not
 //     known to be less certain;
 //   - to any, if the lead came with it and its field is in overwrite;
-//   - to an address that was verified, if nobody verified the present one.
+//   - to any that a provider states, if it was inferred.
 //
-// What belongs together stays together. A state of an address comes and goes with
-// its address. And where the answer's company is another one than the company that
-// is known, what it says of the person's work ([Field.isWork]) is taken as a whole
-// or not at all: the title at one company is none at another.
+// The same value stated again is not replaced, but counts as being as new as its
+// newest statement. To merge an answer twice changes nothing.
+//
+// Two groups of fields do not go field by field, because what belongs together
+// stays together: the person's address and its state ([merge.email]), and where
+// they work and as what ([merge.work]).
 func (f *Facts) Merge(p Profile, from Origin, overwrite []Field) Merged {
 	m := merge{Facts: f, from: from, overwrite: overwrite}
 	p = clean(p)
@@ -49,6 +53,7 @@ func clean(p Profile) Profile {
 	return c
 }
 
+// A merge is one answer on its way into the facts.
 type merge struct {
 	*Facts
 	from      Origin
@@ -61,14 +66,31 @@ func (m *merge) field(field Field, v string) {
 	old := m.Profile[field]
 	switch {
 	case old == "":
-		m.put(field, v)
-		m.Filled = append(m.Filled, field)
+		m.fill(field, v)
 	case SameValue(field, old, v):
+		m.confirm(field)
 	case m.beats(field):
-		m.put(field, v)
-		m.Replaced = append(m.Replaced, field)
+		m.replace(field, v)
 	default:
 		m.conflict(field, v)
+	}
+}
+
+func (m *merge) fill(field Field, v string) {
+	m.put(field, v)
+	m.Filled = append(m.Filled, field)
+}
+
+func (m *merge) replace(field Field, v string) {
+	m.put(field, v)
+	m.Replaced = append(m.Replaced, field)
+}
+
+// confirm is a value that is stated again.
+func (m *merge) confirm(field Field) {
+	old := m.Provenance[field]
+	if old.Provider == OriginInferred || old.Provider != OriginSource && m.from.newer(old) {
+		m.Provenance[field] = m.from
 	}
 }
 
@@ -82,11 +104,25 @@ func (m *merge) put(field Field, v string) {
 	m.Profile[field], m.Provenance[field] = v, m.from
 }
 
+func (m *merge) drop(field Field) {
+	delete(m.Profile, field)
+	delete(m.Provenance, field)
+}
+
+// conflict notes a value that is not taken.
 func (m *merge) conflict(field Field, v string) {
+	if v == "" {
+		return
+	}
 	if m.Conflicts == nil {
 		m.Conflicts = map[Field]string{}
 	}
 	m.Conflicts[field] = v
+}
+
+// isSources reports whether the lead came with the field's value.
+func (m *merge) isSources(field Field) bool {
+	return m.Provenance[field].Provider == OriginSource
 }
 
 // beats reports whether a value of this answer takes the place of the one that is
@@ -110,67 +146,6 @@ func (o Origin) newer(old Origin) bool {
 	return o.Confidence == 0 || old.Confidence == 0 || o.Confidence >= old.Confidence
 }
 
-// The states of an address that decide something.
-const (
-	EmailValid   = "valid"   // its mailbox exists
-	EmailInvalid = "invalid" // mail to it would bounce
-)
-
-// email settles the address and its state, and takes both out of p.
-func (m *merge) email(p Profile) {
-	address, state := p[PersonEmail], p[PersonEmailStatus]
-	delete(p, PersonEmail)
-	delete(p, PersonEmailStatus)
-	known := m.Profile[PersonEmail]
-	switch {
-	case address == "" || known == "" || EmailKey(address) == EmailKey(known):
-		if address != "" && known == "" && state != EmailInvalid {
-			m.field(PersonEmail, address)
-		}
-		m.state(state)
-	case state == EmailValid && m.Profile[PersonEmailStatus] != EmailValid && m.mayReplaceEmail():
-		m.conflict(PersonEmail, known)
-		delete(m.Profile, PersonEmailStatus)
-		delete(m.Provenance, PersonEmailStatus)
-		m.put(PersonEmail, address)
-		m.Replaced = append(m.Replaced, PersonEmail)
-		m.state(state)
-	default:
-		m.conflict(PersonEmail, address)
-	}
-}
-
-// state takes the state of the address that is known. The latest look at a mailbox
-// counts; one that found out nothing changes nothing. An address that a provider
-// found, and that turns out to be none, is dropped.
-func (m *merge) state(state string) {
-	if state == "" || m.Profile[PersonEmailStatus] != "" && state == "unknown" {
-		return
-	}
-	if state == EmailInvalid && m.Profile[PersonEmail] != "" && m.Provenance[PersonEmail].Provider != OriginSource {
-		m.conflict(PersonEmail, m.Profile[PersonEmail])
-		for _, f := range []Field{PersonEmail, PersonEmailStatus} {
-			delete(m.Profile, f)
-			delete(m.Provenance, f)
-		}
-		return
-	}
-	switch old := m.Profile[PersonEmailStatus]; {
-	case old == "":
-		m.put(PersonEmailStatus, state)
-		m.Filled = append(m.Filled, PersonEmailStatus)
-	case old != state && !(m.from.AsOf.IsZero() || m.Provenance[PersonEmailStatus].AsOf.IsZero() || m.from.newer(m.Provenance[PersonEmailStatus])):
-		m.conflict(PersonEmailStatus, state)
-	case old != state:
-		m.put(PersonEmailStatus, state)
-		m.Replaced = append(m.Replaced, PersonEmailStatus)
-	}
-}
-
-func (m *merge) mayReplaceEmail() bool {
-	return m.Provenance[PersonEmail].Provider != OriginSource || slices.Contains(m.overwrite, PersonEmail)
-}
-
 // isWork reports whether a field says something of where the person works and as
 // what.
 func (f Field) isWork() bool {
@@ -181,54 +156,80 @@ func (f Field) isWork() bool {
 	return strings.HasPrefix(string(f), "company.")
 }
 
-// work looks after the fields of the person's work when the answer is about
-// another company than the one that is known. It leaves in p what may be merged
-// field by field.
+// work settles the fields of the person's work where the answer is about another
+// company than the one that is known, and takes them out of p. Then they are taken
+// as a whole or not at all: the title at one company is none at another.
+//
+// When the answer's company takes the place of the known one nothing of the latter
+// is left, also where the answer has nothing instead; only what the lead came with
+// stays as far as overwrite does not allow otherwise.
 func (m *merge) work(p Profile) {
-	domain := p[CompanyDomain]
-	known := m.Profile[CompanyDomain]
-	if domain == "" || known == "" || SameSite(domain, known) {
+	if !m.isAnotherCompany(p) {
 		return
 	}
-	wins := m.beats(CompanyDomain)
-	if wins {
-		for field := range m.Profile {
-			if field.isWork() && m.Provenance[field].Provider != OriginSource && p[field] == "" {
-				delete(m.Profile, field)
-				delete(m.Provenance, field)
-			}
+	wins := m.companyGivesWay(p)
+	for _, field := range slices.Collect(maps.Keys(m.Profile)) {
+		if !wins || !field.isWork() || m.isSources(field) {
+			continue
 		}
-		return
+		old, v := m.Profile[field], p[field]
+		delete(p, field)
+		switch {
+		case v == "":
+			m.drop(field)
+		case SameValue(field, old, v):
+			m.put(field, v)
+		default:
+			m.replace(field, v)
+		}
 	}
 	for field, v := range p {
-		if !field.isWork() {
+		if wins || !field.isWork() {
 			continue
 		}
 		delete(p, field)
-		if old := m.Profile[field]; old == "" || !SameValue(field, old, v) {
+		if !SameValue(field, m.Profile[field], v) {
 			m.conflict(field, v)
 		}
 	}
 }
 
-// SameValue reports whether two values of a field say the same: providers differ
-// in case, in punctuation, and in whether a host has its "www.".
-func SameValue(field Field, a, b string) bool {
-	switch field {
-	case CompanyDomain:
-		return SameSite(a, b)
-	case PersonEmail:
-		return EmailKey(a) == EmailKey(b)
+// isAnotherCompany reports whether the answer names another company than the one
+// that is known. Domains tell companies apart. A domain that was inferred names no
+// company: an employer has its mail and its site under different names. Names are
+// spelled in too many ways; they only count where the lead came with one, no domain
+// is known, and nothing else connects it with the answer's: neither the answer's
+// domain nor the lead's own address.
+func (m *merge) isAnotherCompany(p Profile) bool {
+	known, stated := m.Profile[CompanyDomain], p[CompanyDomain]
+	switch {
+	case stated == "":
+		return false
+	case known != "":
+		return !SameSite(known, stated) && m.Provenance[CompanyDomain].Provider != OriginInferred
+	case !m.isSources(CompanyName) || p[CompanyName] == "":
+		return false
 	}
-	return essence(a) == essence(b)
+	_, host, _ := strings.Cut(m.Profile[PersonEmail], "@")
+	label, _, _ := strings.Cut(site(stated), ".")
+	own := m.Profile[CompanyName]
+	return !sameCompany(own, p[CompanyName]) && !sameCompany(own, label) && !(m.isSources(PersonEmail) && SameSite(host, stated))
 }
 
-// essence is a text without what makes no difference: case, accents, signs.
-func essence(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) || r == '+' {
-			return r
+// sameCompany reports whether two names may be one company's: "Acme" is "Acme Inc.".
+func sameCompany(a, b string) bool {
+	x, y := essence(a), essence(b)
+	return strings.HasPrefix(x, y) || strings.HasPrefix(y, x)
+}
+
+// companyGivesWay reports whether the answer's company takes the place of the
+// known one. A company that the lead itself named holds its place, under whatever
+// domain a provider found for it, until an answer has a newer domain for that name.
+func (m *merge) companyGivesWay(p Profile) bool {
+	if m.isSources(CompanyName) && !slices.Contains(m.overwrite, CompanyName) {
+		if !sameCompany(m.Profile[CompanyName], p[CompanyName]) {
+			return false
 		}
-		return -1
-	}, foldAccents(strings.ToLower(s)))
+	}
+	return m.beats(CompanyDomain)
 }

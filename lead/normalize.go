@@ -152,10 +152,19 @@ func EmailKey(email string) string {
 		return email
 	}
 	if host == "googlemail.com" || host == "gmail.com" {
-		local, _, _ = strings.Cut(local, "+")
-		return strings.ReplaceAll(local, ".", "") + "@gmail.com"
+		return strings.ReplaceAll(untagged(local), ".", "") + "@gmail.com"
 	}
 	return email
+}
+
+// untagged is the local part of an address without its plus tag. What begins with
+// the plus is no tag of nothing.
+func untagged(local string) string {
+	if local == "" {
+		return ""
+	}
+	tagless, _, _ := strings.Cut(local[1:], "+")
+	return local[:1] + tagless
 }
 
 // normalizeDomain makes a bare host of a domain, a URL or an address.

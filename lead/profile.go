@@ -115,32 +115,35 @@ const (
 type Facts struct {
 	Profile    Profile          `json:"profile,omitempty"`
 	Provenance map[Field]Origin `json:"provenance,omitempty"`
+
+	// Invalid are addresses that providers named and that do not exist, in the spelling
+	// of [EmailKey].
+	Invalid []string `json:"invalid,omitempty"`
 }
 
 // Open lists what is worth asking providers for: the fields of want that are
 // missing and, where want has the person's address and a provider found one, what
-// it takes to be sure of it. That is its state while nobody looked, and another
-// address once the state is not valid: a found address is not a verified one. An
-// address that the lead came with is the one that was asked about.
+// it takes to be sure of it. That is its state while nobody looked or could tell,
+// and another address once the state is not valid: a found address is not a
+// verified one. An address that the lead came with is the one that was asked about.
 func (f Facts) Open(want []Field) []Field {
 	open := f.Profile.Missing(want)
 	if f.Profile[PersonEmail] == "" || f.Provenance[PersonEmail].Provider == OriginSource || !slices.Contains(want, PersonEmail) {
 		return open
 	}
-	switch f.Profile[PersonEmailStatus] {
-	case EmailValid:
-		return open
-	case "":
-		if !slices.Contains(open, PersonEmailStatus) {
-			open = append(open, PersonEmailStatus)
-		}
-		return open
+	state := f.Profile[PersonEmailStatus]
+	if (state == "" || state == emailUnknown) && !slices.Contains(open, PersonEmailStatus) {
+		open = append(open, PersonEmailStatus)
 	}
-	return append(open, PersonEmail)
+	if state != "" && state != EmailValid {
+		open = append(open, PersonEmail)
+	}
+	return open
 }
 
-// Known is the lead with what the facts add to it: what the next provider can be
-// asked by.
+// Known is the lead as the facts have it: what the next provider can be asked by.
+// Where a provider's value took the place of the lead's own it is the one to ask
+// by, so that the answer fits what is known.
 func (f Facts) Known(l Lead) Lead {
 	for _, k := range []struct {
 		value *string
@@ -150,14 +153,16 @@ func (f Facts) Known(l Lead) Lead {
 		{&l.Title, PersonTitle}, {&l.Company, CompanyName}, {&l.Domain, CompanyDomain}, {&l.LinkedIn, PersonLinkedIn},
 		{&l.Phone, PersonPhone}, {&l.Location, PersonLocation},
 	} {
-		if *k.value == "" {
-			*k.value = f.Profile[k.field]
+		if v := f.Profile[k.field]; v != "" {
+			*k.value = v
 		}
 	}
 	return l
 }
 
-// Infer adds what follows from what the lead came with: its company's domain.
+// Infer adds what follows from what the lead came with: its company's domain. It
+// is called when no provider is left to state one: until then the domain counts as
+// missing, so that somebody is asked, and [Lead.InferredDomain] tells by what.
 func (f *Facts) Infer(l Lead) {
 	f.Merge(Profile{CompanyDomain: l.InferredDomain()}, Origin{Provider: OriginInferred}, nil)
 }
@@ -171,5 +176,6 @@ func (f Facts) Clone() Facts {
 	for k, v := range f.Provenance {
 		c.Provenance[k] = v
 	}
+	c.Invalid = slices.Clone(f.Invalid)
 	return c
 }

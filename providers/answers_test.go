@@ -1,6 +1,7 @@
 package providers_test
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"os"
@@ -20,6 +21,11 @@ type row struct {
 	detail string // a part of it
 	wait   time.Duration
 	until  bool // a date of renewal is given
+
+	lead    lead.Lead    // zero: one with nothing but the address
+	missing []lead.Field // nil: want
+	subject string       // whom the call is about; "": the address
+	has     lead.Profile // a part of the profile
 }
 
 // status is a fault with the vendor's own body.
@@ -99,35 +105,23 @@ var hunterRows = []row{
 	{name: "500 is transient", class: lead.ClassTransient, fault: status(500)},
 }
 
-// otherRows are statuses that stand in neither table.
-var otherRows = []row{
-	{name: "204 is transient", class: lead.ClassTransient, detail: "2xx without data", fault: status(204)},
-	{name: "206 is transient", class: lead.ClassTransient, detail: "2xx without data", fault: status(206)},
-	{name: "301 is our_bug", class: lead.ClassOurBug, detail: "base_url", fault: status(301)},
-	{name: "302 is transient", class: lead.ClassTransient, detail: "not followed", fault: status(302)},
-	{name: "304 is transient", class: lead.ClassTransient, fault: status(304)},
-	{name: "308 is our_bug", class: lead.ClassOurBug, detail: "base_url", fault: status(308)},
-	{name: "418 is our_bug", class: lead.ClassOurBug, fault: status(418)},
-	{name: "502 in HTML is transient", class: lead.ClassTransient, detail: "HTML instead of JSON", fault: sandbox.Fault{Kind: sandbox.KindHTML}},
-	{name: "503 with a wait waits", class: lead.ClassTransient, wait: 4 * time.Second, fault: sandbox.Fault{Status: 503, Wait: 4 * time.Second}},
-	{name: "a truncated answer is transient", class: lead.ClassTransient, detail: "truncated", fault: sandbox.Fault{Kind: sandbox.KindTruncate}},
-	{name: "HTML behind the JSON is transient", class: lead.ClassTransient, detail: "more after the JSON", fault: sandbox.Fault{Kind: sandbox.KindAppend}},
-	{name: "a hang-up is transient", class: lead.ClassTransient, detail: "hung up", fault: sandbox.Fault{Kind: sandbox.KindClose}},
-	{name: "a reset is transient", class: lead.ClassTransient, detail: "connection reset", fault: sandbox.Fault{Kind: sandbox.KindReset}},
-	{name: "a dropped call is transient", class: lead.ClassTransient, detail: "time-out waiting", fault: sandbox.Fault{Kind: sandbox.KindDrop}},
-	{name: "a call that hangs is transient", class: lead.ClassTransient, detail: "time-out waiting", fault: sandbox.Fault{Kind: sandbox.KindHang}},
-	{name: "a body that stalls is transient", class: lead.ClassTransient, detail: "time-out reading", fault: sandbox.Fault{Kind: sandbox.KindStall}},
-	{name: "a slow answer is ok", class: lead.ClassOK, fault: sandbox.Fault{Kind: sandbox.KindSlow, Delay: 20 * time.Millisecond}},
-}
-
 func TestClearbitAnswers(t *testing.T) {
 	answers(t, sandbox.Clearbit, clearbitRows)
+	answers(t, sandbox.Clearbit, clearbitPartRows)
 	answers(t, sandbox.Clearbit, otherRows)
 }
 
 func TestHunterAnswers(t *testing.T) {
 	answers(t, sandbox.Hunter, hunterRows)
+	answers(t, sandbox.Hunter, hunterPartRows)
+	answers(t, sandbox.Hunter, finderRows)
+	answers(t, sandbox.Hunter, verifierRows)
 	answers(t, sandbox.Hunter, otherRows)
+}
+
+func TestPDLAnswers(t *testing.T) {
+	answers(t, sandbox.PDL, pdlRows)
+	answers(t, sandbox.PDL, otherRows)
 }
 
 func answers(t *testing.T, name string, rows []row) {
@@ -143,7 +137,10 @@ func answers(t *testing.T, name string, rows []row) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), timeout)
 			defer cancel()
-			a := ask(t, ctx, provider(t, name, s.URL(name)), lead.Lead{Email: secretEmail})
+			if r.lead == (lead.Lead{}) {
+				r.lead.Email = secretEmail
+			}
+			a := ask(t, ctx, provider(t, name, s.URL(name)), r.lead, r.missing...)
 			if a.Class != r.class || !strings.Contains(a.Detail, r.detail) {
 				t.Errorf("answer is %s %q, want %s %q", a.Class, a.Detail, r.class, r.detail)
 			}
@@ -162,53 +159,22 @@ func answers(t *testing.T, name string, rows []row) {
 			if a.Class.HasData() != (len(a.Profile) > 0) {
 				t.Errorf("class %s with the profile %v", a.Class, a.Profile)
 			}
-			if n := s.CallsFor(name, secretEmail); n != 1 {
+			for f, v := range r.has {
+				if a.Profile[f] != v {
+					t.Errorf("%s is %q, want %q", f, a.Profile[f], v)
+				}
+			}
+			if n := s.CallsFor(name, cmp.Or(r.subject, secretEmail)); n != 1 {
 				t.Errorf("the server got %d calls, want 1", n)
 			}
 		})
 	}
 }
 
-// Each state is an answer; the two that are not are told apart.
-func TestHunterVerifierAnswers(t *testing.T) {
-	verifier := func(code int, text string) sandbox.Fault {
-		return sandbox.Fault{Provider: sandbox.Hunter, Endpoint: "email-verifier", Status: code, Body: &text}
-	}
-	rows := []struct {
-		name  string
-		fault sandbox.Fault
-		class lead.Class
-		state string
-	}{
-		{"a status that is not documented is no_data", verifier(200, `{"data":{"status":"perhaps"}}`), lead.ClassNoData, ""},
-		{"no status is transient", verifier(200, `{"data":{"score":3}}`), lead.ClassTransient, ""},
-		{"another address is no_data", verifier(200, `{"data":{"email":"mario@acme.example","status":"valid"}}`), lead.ClassNoData, ""},
-		{"202 while it runs is pending", verifier(202, `{"data":{"status":null}}`), lead.ClassPending, ""},
-		{"222 is transient", verifier(222, `{}`), lead.ClassTransient, ""},
-	}
-	for _, state := range []string{"valid", "invalid", "accept_all", "webmail", "disposable", "unknown"} {
-		rows = append(rows, struct {
-			name  string
-			fault sandbox.Fault
-			class lead.Class
-			state string
-		}{"200 " + state + " is ok", verifier(200, `{"data":{"status":"`+state+`","score":50}}`), lead.ClassOK, state})
-	}
-	l := lead.Lead{Email: secretEmail, Name: "Maria Garcia", Title: "CTO", Company: "Acme", Domain: "acme.example"}
-	for _, r := range rows {
-		t.Run(r.name, func(t *testing.T) {
-			t.Parallel()
-			s := start(t, sandbox.Script{Faults: []sandbox.Fault{r.fault}})
-			a := ask(t, t.Context(), provider(t, "hunter", s.URL(sandbox.Hunter)), l, lead.PersonEmailStatus)
-			if a.Class != r.class || a.Profile[lead.PersonEmailStatus] != r.state {
-				t.Errorf("answer is %s %q with the state %q, want %s %q", a.Class, a.Detail, a.Profile[lead.PersonEmailStatus], r.class, r.state)
-			}
-		})
-	}
-}
-
 // pageRows are all the tables of which docs/providers.md names every row.
-var pageRows = [][]row{clearbitRows, hunterRows, otherRows}
+var pageRows = [][]row{
+	clearbitRows, clearbitPartRows, hunterRows, hunterPartRows, finderRows, verifierRows, pdlRows, otherRows,
+}
 
 // A row that is not in the page, or a page that names a row that is gone, fails.
 func TestPageNamesEveryRow(t *testing.T) {
@@ -231,8 +197,12 @@ func TestPageNamesEveryRow(t *testing.T) {
 }
 
 func TestKeysGoIntoTheHeaderThatTheVendorWants(t *testing.T) {
-	for name, right := range map[string]string{"clearbit": "Bearer " + secretKey, "hunter": secretKey} {
-		header := map[string]string{"clearbit": "Authorization", "hunter": "X-Api-Key"}[name]
+	for name, right := range map[string]string{"clearbit": "Bearer " + secretKey, "hunter": secretKey, "pdl": secretKey} {
+		header := map[string]string{"clearbit": "Authorization", "hunter": "X-Api-Key", "pdl": "X-Api-Key"}[name]
+		path := "/prefix/v2/combined/find"
+		if name == "pdl" {
+			path = "/prefix/v5/person/enrich"
+		}
 		t.Run(name, func(t *testing.T) {
 			got := make(chan *http.Request, 1)
 			url := serve(t, func(w http.ResponseWriter, r *http.Request) { got <- r; w.WriteHeader(500) })
@@ -241,7 +211,7 @@ func TestKeysGoIntoTheHeaderThatTheVendorWants(t *testing.T) {
 			if r.Header.Get(header) != right || strings.Contains(r.URL.String(), secretKey) {
 				t.Errorf("%s is %q at %s", header, r.Header.Get(header), r.URL)
 			}
-			if r.URL.Path != "/prefix/v2/combined/find" || r.URL.Query().Get("email") != "maria+x@acme.example" {
+			if r.URL.Path != path || r.URL.Query().Get("email") != "maria+x@acme.example" {
 				t.Errorf("asked %s", r.URL)
 			}
 			if !strings.HasPrefix(r.Header.Get("User-Agent"), "backstop/") || len(r.TransferEncoding) != 0 || r.ContentLength != 0 {
@@ -251,11 +221,16 @@ func TestKeysGoIntoTheHeaderThatTheVendorWants(t *testing.T) {
 	}
 }
 
-// The sandbox says when its window is free again, in seconds or as a date.
+// The sandbox says when its window is free again: in seconds, since the epoch or, at
+// People Data Labs, as an ISO 8601 time.
 func TestALimitSaysHowLongToWait(t *testing.T) {
-	for seed := range uint64(6) {
-		s := start(t, sandbox.Script{Seed: seed, Limits: map[string]sandbox.Limit{sandbox.Clearbit: {Rate: 1, Per: time.Minute}}})
-		p := provider(t, "clearbit", s.URL(sandbox.Clearbit))
+	for seed := range uint64(7) {
+		name := sandbox.Clearbit
+		if seed == 0 {
+			name = sandbox.PDL
+		}
+		s := start(t, sandbox.Script{Seed: seed, Limits: map[string]sandbox.Limit{name: {Rate: 1, Per: time.Minute}}})
+		p := provider(t, name, s.URL(name))
 		ask(t, t.Context(), p, lead.Lead{Email: secretEmail})
 		a := ask(t, t.Context(), p, lead.Lead{Email: secretEmail})
 		if a.Class != lead.ClassRateLimited || a.Wait < 45*time.Second || a.Wait > 61*time.Second {

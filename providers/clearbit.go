@@ -29,47 +29,64 @@ var clearbitStatus = map[int]statusRow{
 
 type clearbit struct{ vendor }
 
-// NewClearbit is Clearbit's Enrichment API, version 2, asked for person and
-// company at once. It can be asked only about leads with an email address.
+// clearbitCompanies is the host of the company API. A base_url of one's own stands
+// for all hosts.
+const clearbitCompanies = "https://company.clearbit.com"
+
+// NewClearbit is Clearbit's Enrichment API, version 2, asked for the person, the
+// company or both at once, whichever is missing. It can be asked about leads with
+// an email address or, for their company, with its domain.
 func NewClearbit(o Options) Provider { return &clearbit{newVendor(o, clearbitFacts.BaseURL)} }
 
 func (c *clearbit) Name() string { return "clearbit" }
 
 func (c *clearbit) Plan(l lead.Lead, missing []lead.Field) ([]Call, string) {
-	if l.Email == "" {
-		return nil, noEmail
+	q := question{l, missing}
+	call, why := c.planEnrichment(q)
+	if why != "" {
+		return nil, why
 	}
-	if !missesMoreThan(missing, lead.PersonEmailStatus) {
-		return nil, nothingToAdd
-	}
-	call := c.about(l, "combined/find")
-	call.Do = func(ctx context.Context) Answer { return c.find(ctx, question{l, missing}) }
+	endpoint := call.Endpoint
+	call.Do = func(ctx context.Context) Answer { return c.find(ctx, q, endpoint) }
 	return []Call{call}, ""
 }
 
-func (c *clearbit) find(ctx context.Context, q question) Answer {
-	r, failed := c.get(ctx, "/v2/combined/find", url.Values{"email": {q.lead.Email}}, c.sign)
+func (c *clearbit) find(ctx context.Context, q question, endpoint string) Answer {
+	base, query := c.base, url.Values{"email": {q.lead.Email}}
+	if endpoint == companiesFind {
+		query = url.Values{"domain": {q.domain()}}
+		if base == clearbitFacts.BaseURL {
+			base = clearbitCompanies
+		}
+	}
+	r, failed := c.getFrom(ctx, base, "/v2/"+endpoint, query, c.sign)
 	if failed != nil {
 		return *failed
 	}
-	return c.read(r, q)
+	return c.read(r, q, endpoint)
 }
 
 func (c *clearbit) sign(h http.Header) { h.Set("Authorization", "Bearer "+c.APIKey) }
 
-func (c *clearbit) read(r reply, q question) Answer {
+// read turns a reply into an Answer. Clearbit charges for the statuses 200, 201,
+// 202 and 404, and an answer that broke off on the way may have been one of them.
+func (c *clearbit) read(r reply, q question, endpoint string) Answer {
 	switch r.status {
 	case 200:
-		return c.found(r, q)
+		return c.found(r, q, endpoint).billed()
 	case 202:
-		return c.queued(r)
+		return c.queued(r).billed()
 	case 404:
-		return c.unknown(r)
+		a := c.unknown(r)
+		a.Billed = a.Class != lead.ClassOurBug
+		return a
 	}
-	return r.classify(clearbitStatus, c.Now())
+	a := r.classify(clearbitStatus, c.Now())
+	a.Billed = r.status == 201
+	return a
 }
 
-func (c *clearbit) found(r reply, q question) Answer {
+func (c *clearbit) found(r reply, q question, endpoint string) Answer {
 	doc, bad := r.json()
 	switch {
 	case bad != "":
@@ -78,10 +95,8 @@ func (c *clearbit) found(r reply, q question) Answer {
 		return r.answer(lead.ClassPending, "being looked up", c.Now())
 	case hasError(doc):
 		return r.answer(lead.ClassTransient, "an error in an answer with status 200", c.Now())
-	case !doc.has("person", "company"):
-		return r.answer(lead.ClassTransient, undocumented, c.Now())
 	}
-	a := c.combined(q, doc.at("person"), doc.at("company"))
+	a := c.enriched(q, endpoint, doc)
 	a.Status = r.status
 	return a
 }

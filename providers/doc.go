@@ -7,5 +7,6 @@
 // all with their sources.
 //
 // A provider makes exactly one request for a [Call] and returns an [Answer] in
-// every case. Retries, waiting and circuits are decided above it.
+// every case. (Hunter's is asked a second, free one, for the date on which a plan that
+// is used up is renewed.) Retries, waiting and circuits are decided above it.
 package providers

@@ -5,11 +5,13 @@ import (
 	"compress/gzip"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"io"
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"syscall"
 )
 
@@ -25,6 +27,14 @@ const (
 // describe says in a few words of its own what went wrong. Errors of net/http
 // are never quoted: they hold the URL and in it the address that was asked about.
 func describe(err error, at stage) string {
+	var refused proxyRefused
+	if errors.As(err, &refused) {
+		return refused.Error()
+	}
+	var op *net.OpError
+	if errors.As(err, &op) && op.Op == "proxyconnect" {
+		return "the proxy cannot be reached: " + describe(op.Err, at)
+	}
 	if isTimeout(err) {
 		return [...]string{"time-out connecting", "time-out waiting for the answer", "time-out reading the answer"}[at]
 	}
@@ -50,6 +60,9 @@ func describe(err error, at stage) string {
 	case errors.Is(err, io.ErrUnexpectedEOF) && at == stageReading:
 		return "truncated body"
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		if at == stageConnecting {
+			return "hung up while connecting"
+		}
 		return "hung up without an answer"
 	}
 	return [...]string{"no connection", "not an HTTP answer", "broken body"}[at]
@@ -81,18 +94,46 @@ func isTimeout(err error) bool {
 		errors.As(err, &n) && n.Timeout()
 }
 
+// describeTLS tells what is wrong with a certificate or a handshake.
 func describeTLS(err error) string {
 	var (
-		record tls.RecordHeaderError
-		verify *tls.CertificateVerificationError
-		alert  tls.AlertError
+		record    tls.RecordHeaderError
+		verify    *tls.CertificateVerificationError
+		host      x509.HostnameError
+		authority x509.UnknownAuthorityError
+		invalid   x509.CertificateInvalidError
 	)
 	switch {
 	case errors.As(err, &record):
 		return "not TLS"
-	case errors.As(err, &verify):
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return "certificate refused: expired or not yet valid"
+	case errors.As(err, &host):
+		return "certificate refused: of another host"
+	case errors.As(err, &authority):
+		return "certificate refused: of an unknown authority"
+	case errors.As(err, &verify), errors.As(err, &invalid):
 		return "certificate refused"
-	case errors.As(err, &alert):
+	}
+	return describeHandshake(err)
+}
+
+// describeHandshake knows errors of crypto/tls that have no type of their own: its
+// alerts, which come from the other end as a "remote error", and plain ones.
+func describeHandshake(err error) string {
+	var op *net.OpError
+	alert := errors.As(err, &op) && (op.Op == "remote error" || op.Op == "local error")
+	for ; err != nil; err = errors.Unwrap(err) {
+		words, ours := strings.CutPrefix(err.Error(), "tls: ")
+		switch {
+		case !ours:
+		case strings.Contains(words, "protocol version"):
+			return "TLS refused: no version in common"
+		default:
+			alert = true
+		}
+	}
+	if alert {
 		return "TLS refused"
 	}
 	return ""

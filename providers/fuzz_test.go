@@ -3,9 +3,12 @@ package providers
 import (
 	"encoding/json"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
+	"unicode/utf8"
 
 	"backstop/lead"
 )
@@ -17,6 +20,10 @@ var seeds = []string{
 	`{"data":{"person":{"name":5,"geo":[]},"company":{"metrics":{"employees":"51-250"}}},"meta":{}}`,
 	`{"data":{"status":"valid","email":"a.b@acme.example"}}`, `{"a":1,"a":2}`, `{"a":1} {"b"`, "<html>", "{\"a\":\"\xff\"}", `{"a":"\u0000\ud800"}`,
 	strings.Repeat("[", 100), "\ufeff{}",
+	`{"id":"p","email":"a.b@acme.example","name":{"fullName":"A B"},"employment":{"title":"CTO"}}`, `{"name":"Acme","domain":"acme.example","metrics":{"employees":"1K-5K"}}`,
+	`{"data":{"email":"a.b@acme.example","first_name":"A","last_name":"B","score":"97","domain":"acme.example","verification":{"status":"valid"}}}`, `{"data":{"email":null}}`,
+	`{"status":200,"likelihood":8,"data":{"full_name":"a b","work_email":"a.b@acme.example","emails":[{"address":true}],"job_title":"vp","job_title_levels":["vp"],"job_company_website":"acme.example"}}`,
+	`{"status":"404","likelihood":"x","data":[]}`, `{"status":404,"error":{"type":"not_found"}}`, "<html><title>502 Bad Gateway</title>", "Service Unavailable",
 }
 
 // What is read is JSON in the eyes of encoding/json too, and means the same.
@@ -51,8 +58,16 @@ func checkAnswer(t *testing.T, a Answer) {
 	if a.Class.HasData() != (len(a.Profile) > 0) || !a.Class.HasData() && a.Detail == "" {
 		t.Errorf("class %s with the detail %q and the profile %v", a.Class, a.Detail, a.Profile)
 	}
-	if strings.ContainsAny(a.Detail, "@<>{}\"") {
+	// The only thing in quotation marks is the snippet of a page, of known words.
+	words := pageQuote.ReplaceAllStringFunc(a.Detail, func(q string) string {
+		checkSnippet(t, strings.TrimSuffix(strings.TrimPrefix(q, ` ("`), `")`))
+		return ""
+	})
+	if strings.ContainsAny(words, "@<>{}\"") {
 		t.Errorf("the detail %q quotes the answer", a.Detail)
+	}
+	if a.Confidence < 0 || a.Confidence > 1 {
+		t.Errorf("confidence %g", a.Confidence)
 	}
 	if a.Wait < 0 || a.Wait > maxWait {
 		t.Errorf("wait %s", a.Wait)
@@ -63,6 +78,8 @@ func checkAnswer(t *testing.T, a Answer) {
 		}
 	}
 }
+
+var pageQuote = regexp.MustCompile(` \("[^"]*"\)`)
 
 func fuzzVendor(f *testing.F, read func(reply, question) Answer) {
 	for _, s := range seeds {
@@ -84,17 +101,85 @@ func fuzzVendor(f *testing.F, read func(reply, question) Answer) {
 	})
 }
 
-func FuzzClearbit(f *testing.F) {
+func fuzzClearbit(f *testing.F, endpoint string) {
 	c := NewClearbit(Options{}).(*clearbit)
-	fuzzVendor(f, c.read)
+	fuzzVendor(f, func(r reply, q question) Answer { return c.read(r, q, endpoint) })
 }
 
-func FuzzHunterCombined(f *testing.F) {
+func fuzzHunter(f *testing.F, of func(*hunter, question) hunterCall) {
 	h := NewHunter(Options{}).(*hunter)
-	fuzzVendor(f, func(r reply, q question) Answer { return h.read(r, q, h.found) })
+	fuzzVendor(f, func(r reply, q question) Answer { return h.read(r, q, of(h, q)) })
+}
+
+func FuzzClearbitCombined(f *testing.F)  { fuzzClearbit(f, combinedFind) }
+func FuzzClearbitPeople(f *testing.F)    { fuzzClearbit(f, peopleFind) }
+func FuzzClearbitCompanies(f *testing.F) { fuzzClearbit(f, companiesFind) }
+
+func FuzzHunterCombined(f *testing.F) {
+	fuzzHunter(f, func(h *hunter, q question) hunterCall { return h.enrichment(q, combinedFind) })
+}
+
+func FuzzHunterPeople(f *testing.F) {
+	fuzzHunter(f, func(h *hunter, q question) hunterCall { return h.enrichment(q, peopleFind) })
+}
+
+func FuzzHunterCompanies(f *testing.F) {
+	fuzzHunter(f, func(h *hunter, q question) hunterCall { return h.enrichment(q, companiesFind) })
 }
 
 func FuzzHunterVerifier(f *testing.F) {
-	h := NewHunter(Options{}).(*hunter)
-	fuzzVendor(f, func(r reply, q question) Answer { return h.read(r, q, h.verified) })
+	fuzzHunter(f, func(h *hunter, q question) hunterCall { return h.verifier(q) })
+}
+
+func FuzzHunterFinder(f *testing.F) {
+	fuzzHunter(f, func(h *hunter, q question) hunterCall {
+		return h.finder(named{name: "A B", domain: "acme.example"})
+	})
+}
+
+func FuzzHunterAccount(f *testing.F) {
+	h := NewHunter(Options{Now: func() time.Time { return noon }}).(*hunter)
+	for _, s := range append(seeds, `{"data":{"reset_date":"2026-03-20"}}`, `{"data":{"reset_date":"9999-12-31T23:59:59Z"}}`) {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		until := h.resetDate(reply{status: 200, header: http.Header{}, body: body})
+		if !until.IsZero() && (!until.After(noon) || until.After(noon.Add(maxQuota))) {
+			t.Errorf("until %s", until)
+		}
+	})
+}
+
+func FuzzPDL(f *testing.F) {
+	d := NewPDL(Options{}).(*pdl)
+	fuzzVendor(f, d.read)
+}
+
+// By name, what the answer says of name and company is looked at too.
+func FuzzPDLByName(f *testing.F) {
+	d := NewPDL(Options{}).(*pdl)
+	fuzzVendor(f, func(r reply, q question) Answer {
+		q.lead = lead.Lead{Name: "A B", Domain: "acme.example", LinkedIn: "linkedin.com/in/ab"}
+		return d.read(r, q)
+	})
+}
+
+func FuzzCapitals(f *testing.F) {
+	for _, s := range []string{"ann o'brien-lee", "vp of sales", "ǆ ß ŉ", "mc", "mcß", "a'", "''", "\xff", "i̇stanbul"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		for _, got := range []string{capitalName(s), capitalText(s)} {
+			if !lead.SameValue(lead.PersonTitle, got, s) && utf8.ValidString(s) && isASCII(s) {
+				t.Errorf("%q became %q", s, got)
+			}
+			if s != strings.ToLower(s) && got != s {
+				t.Errorf("%q, which has a capital, became %q", s, got)
+			}
+		}
+	})
+}
+
+func isASCII(s string) bool {
+	return strings.Trim(s, " !\"#$%&'()*+,-./0123456789:;<=>?@[]^_`{|}~\\abcdefghijklmnopqrstuvwxyz") == ""
 }

@@ -6,12 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -23,8 +21,9 @@ type Options struct {
 	// BaseURL is scheme and host, and a prefix if there is one; the API's own
 	// paths are appended to it. Empty: the vendor's.
 	BaseURL string
-	// APIKey is sent in a header, never in the URL. With an empty one requests
-	// carry no key at all, for use behind a proxy that adds it.
+	// APIKey is sent in a header, and in the URL only by a described provider whose
+	// API takes it nowhere else. With an empty one requests carry no key at all, for
+	// use behind a proxy that adds it.
 	APIKey string
 	// Want are the fields that make a profile full. An answer that leaves none of
 	// them open is ok, one that leaves some is partial.
@@ -33,6 +32,9 @@ type Options struct {
 	// CheckRedirect are not used: the context is the only deadline, no state is
 	// kept between calls, and redirects are not followed.
 	HTTP *http.Client
+	// MinLikelihood is how sure People Data Labs has to be, from 1 to 10, that it
+	// found the right person; 0: 6. Others do not use it.
+	MinLikelihood int
 	// MaxBody is the most bytes of an answer that are read, after decompression.
 	// 0: 1 MiB.
 	MaxBody int64
@@ -43,36 +45,17 @@ type Options struct {
 // The bounds of one call.
 const (
 	defaultMaxBody = 1 << 20
-	maxHeader      = 64 << 10
 	userAgent      = "backstop/1"
 )
-
-// DefaultClient is the HTTP client that all providers of a process share, so
-// that connections are reused and there are never more than 256 to one host.
-//
-// Its own time-outs are no deadlines for a call, which the context has alone:
-// the transport goes on dialling after the call that asked for it has left, and
-// they are what ends that.
-var DefaultClient = sync.OnceValue(func() *http.Client {
-	return &http.Client{Transport: &http.Transport{
-		Proxy:                  http.ProxyFromEnvironment,
-		DialContext:            (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 15 * time.Second}).DialContext,
-		TLSHandshakeTimeout:    30 * time.Second,
-		ForceAttemptHTTP2:      true,
-		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 5 * time.Second},
-		MaxResponseHeaderBytes: maxHeader,
-		MaxConnsPerHost:        256,
-		MaxIdleConnsPerHost:    64,
-		IdleConnTimeout:        30 * time.Second,
-	}}
-})
 
 // A vendor is the hardened path that every request of an HTTP provider takes.
 type vendor struct {
 	Options
-	base   string // without a slash at the end
-	wrong  string // why no request can be made; "" if it can
-	client *http.Client
+	base  string // without a slash at the end
+	wrong string // why no request can be made; "" if it can
+	// way is the client's transport. It is asked directly: the client itself would read
+	// the address of a redirect even where it does not follow it, and fail on a bad one.
+	way http.RoundTripper
 }
 
 // newVendor fills the options' defaults.
@@ -90,10 +73,10 @@ func newVendor(o Options, baseURL string) vendor {
 		o.HTTP = DefaultClient()
 	}
 	o.APIKey = strings.TrimSpace(o.APIKey) // files that hold a key end in a newline
-	v := vendor{Options: o, client: &http.Client{
-		Transport:     o.HTTP.Transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}
+	v := vendor{Options: o, way: o.HTTP.Transport}
+	if v.way == nil {
+		v.way = DefaultClient().Transport
+	}
 	if err := checkOptions(o); err != nil {
 		v.wrong = err.Error()
 	}
@@ -112,6 +95,8 @@ func checkOptions(o Options) error {
 		return errors.New("base_url must have no user, query or fragment")
 	case strings.ContainsFunc(o.APIKey, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return errors.New("the API key has characters that no header can carry")
+	case o.MinLikelihood < 0 || o.MinLikelihood > 10:
+		return errors.New("min_likelihood must be from 1 to 10")
 	}
 	return nil
 }
@@ -144,7 +129,12 @@ type request struct {
 
 // get makes one GET request; see do. sign puts the key into the header.
 func (v *vendor) get(ctx context.Context, path string, query url.Values, sign func(http.Header)) (reply, *Answer) {
-	q := request{path: path, query: query, header: http.Header{}}
+	return v.getFrom(ctx, v.base, path, query, sign)
+}
+
+// getFrom is get from another host than the provider's first.
+func (v *vendor) getFrom(ctx context.Context, base, path string, query url.Values, sign func(http.Header)) (reply, *Answer) {
+	q := request{base: base, path: path, query: query, header: http.Header{}}
 	if v.APIKey != "" {
 		sign(q.header)
 	}
@@ -192,7 +182,7 @@ func (v *vendor) do(ctx context.Context, q request) (reply, *Answer) {
 	if err != nil {
 		return reply{}, &Answer{Class: lead.ClassOurBug, Detail: "the request cannot be formed"}
 	}
-	res, err := v.client.Do(req)
+	res, err := v.way.RoundTrip(req)
 	if err != nil {
 		return reply{}, unanswered(ctx, err, at.stage())
 	}

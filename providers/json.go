@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math"
 	"mime"
 	"net/http"
 	"strings"
@@ -87,8 +88,40 @@ func (n node) number() float64 {
 	return f
 }
 
-// json reads the body as one JSON document. bad says what is wrong with it.
+// numeric is n's value if it is a number, or text that is one.
+func (n node) numeric() (f float64, ok bool) {
+	s, isText := n.v.(string)
+	if num, isNumber := n.v.(json.Number); isNumber {
+		s, isText = num.String(), true
+	}
+	if !isText {
+		return 0, false
+	}
+	f, err := json.Number(strings.TrimSpace(s)).Float64()
+	return f, err == nil && !math.IsNaN(f) && !math.IsInf(f, 0)
+}
+
+// json reads the body as one JSON document. bad says what is wrong with it, and of
+// a page that is none what it says.
 func (r reply) json() (doc node, bad string) {
+	doc, bad = r.document()
+	switch bad {
+	case isHTML, notJSON, otherType:
+		if s := snippet(r.body); s != "" {
+			bad += ` ("` + s + `")`
+		}
+	}
+	return doc, bad
+}
+
+// What is wrong with a body that is something else than JSON.
+const (
+	isHTML    = "HTML instead of JSON"
+	notJSON   = "not JSON"
+	otherType = "wrong content type"
+)
+
+func (r reply) document() (doc node, bad string) {
 	if r.bad != "" {
 		return node{}, r.bad
 	}
@@ -119,12 +152,12 @@ func checkType(h http.Header, body []byte) string {
 	}
 	switch {
 	case body[0] == '<', kind == "text/html", kind == "application/xhtml+xml":
-		return "HTML instead of JSON"
+		return isHTML
 	case kind == "", kind == "text/plain", kind == "application/octet-stream", kind == "text/json",
 		kind == "application/json", strings.HasSuffix(kind, "+json"), kind == "application/javascript":
 		return ""
 	}
-	return "wrong content type"
+	return otherType
 }
 
 // parse builds the tree of a document, within bounds.
@@ -153,7 +186,7 @@ func badJSON(err error) string {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return "truncated JSON"
 	}
-	return "not JSON"
+	return notJSON
 }
 
 // A boundError is a document that is JSON but not one that is read.

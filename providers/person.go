@@ -10,28 +10,6 @@ import (
 	"backstop/lead"
 )
 
-// A question is what a call asks: the lead, and what it still lacked when the
-// call was planned.
-type question struct {
-	lead    lead.Lead
-	missing []lead.Field
-}
-
-// about is a call about the lead's person that is yet without its Do. Its answer
-// depends on the API that is asked, which may be an imitation, and on the lead's
-// own domain where that is a mail provider's ([dropMailHost]); on nothing else
-// that the lead came with.
-func (v *vendor) about(l lead.Lead, endpoint string) Call {
-	c := Call{Endpoint: endpoint, Variant: v.base}
-	if address, err := lead.NormalizeEmail(l.Email); err == nil { // else it cannot be told who is meant
-		c.Subject = lead.EmailKey(address)
-	}
-	if d := lead.NormalizeDomain(l.Domain); lead.IsFreeMail(d) {
-		c.Variant += " " + d
-	}
-	return c
-}
-
 // combined turns the person and the company of an answer, either of which may be
 // null, into an Answer. Clearbit and Hunter use the same form. It is
 //
@@ -48,7 +26,7 @@ func (v *vendor) combined(q question, person, company node) Answer {
 	readCompany(p, person, company)
 	detail := dropMailHost(p, q.lead)
 	if len(p) == 0 {
-		return Answer{Class: lead.ClassNoData, Detail: "an answer without a value"}
+		return Answer{Class: lead.ClassNoData, Detail: noValue}
 	}
 	set(p, lead.PersonEmail, email(person))
 	a := Answer{Class: v.fullness(q, p), Detail: detail, Profile: p, AsOf: v.indexedAt(person, company)}
@@ -61,15 +39,30 @@ func (v *vendor) combined(q question, person, company node) Answer {
 	return a
 }
 
-const somebodyElse = "answer is about somebody else"
-
-// isAboutAnother reports whether an answer has an address, and it is not that of
-// the person who was asked about.
-func (q question) isAboutAnother(person node) bool {
-	answered := email(person)
-	asked, err := lead.NormalizeEmail(q.lead.Email)
-	return answered != "" && (err != nil || lead.EmailKey(answered) != lead.EmailKey(asked))
+// people is combined for an answer that has nothing but the person.
+func (v *vendor) people(q question, person node) Answer {
+	a := v.combined(q, person, node{})
+	if a.Class.HasData() {
+		a.Class, a.Detail = v.fullness(q, a.Profile), ""
+	}
+	return a
 }
+
+// companies turns a company that was asked about by its domain into an Answer.
+func (v *vendor) companies(q question, domain string, company node) Answer {
+	if d := lead.NormalizeDomain(text(company.at("domain"))); d != "" && !lead.SameSite(d, domain) {
+		return Answer{Class: lead.ClassNoData, Detail: "answer is about another company"}
+	}
+	p := lead.Profile{}
+	readCompany(p, node{}, company)
+	if len(p) == 0 || len(p) == 1 && p[lead.CompanyDomain] != "" {
+		return Answer{Class: lead.ClassNoData, Detail: noValue}
+	}
+	return Answer{Class: v.fullness(q, p), Profile: p, AsOf: v.indexedAt(node{}, company)}
+}
+
+// noValue is how an answer is described that tells nothing beyond what was asked.
+const noValue = "an answer without a value"
 
 // fullness is ok when p and what the lead came with leave none of the wanted
 // fields open, partial otherwise. Without wanted fields, those count that were

@@ -16,8 +16,13 @@ import (
 )
 
 func TestPlansAskOnlyForWhatIsMissing(t *testing.T) {
+	clearbit, hunter, pdl := providers.NewClearbit(providers.Options{}), providers.NewHunter(providers.Options{}), providers.NewPDL(providers.Options{})
 	with, without := lead.Lead{Email: "a@acme.example"}, lead.Lead{Name: "A B"}
-	state := lead.PersonEmailStatus
+	atMail := lead.Lead{Email: "a@gmail.com"}
+	inFirm := lead.Lead{Name: "Ann Lee", Domain: "acme.example"}
+	verified := lead.Lead{Name: "Ann Lee", Email: "ann@acme.example"}
+	fields := func(f ...lead.Field) []lead.Field { return f }
+	state, email, job, firm := lead.PersonEmailStatus, lead.PersonEmail, lead.PersonTitle, lead.CompanyName
 	for _, c := range []struct {
 		name    string
 		prov    providers.Provider
@@ -25,14 +30,36 @@ func TestPlansAskOnlyForWhatIsMissing(t *testing.T) {
 		missing []lead.Field
 		calls   []string
 	}{
-		{"clearbit", providers.NewClearbit(providers.Options{}), with, want, []string{"combined/find"}},
-		{"clearbit knows no state", providers.NewClearbit(providers.Options{}), with, []lead.Field{state}, nil},
-		{"clearbit without an address", providers.NewClearbit(providers.Options{}), without, want, nil},
-		{"clearbit with nothing missing", providers.NewClearbit(providers.Options{}), with, nil, nil},
-		{"hunter", providers.NewHunter(providers.Options{}), with, want, []string{"combined/find"}},
-		{"hunter for the state too", providers.NewHunter(providers.Options{}), with, append(slices.Clone(want), state), []string{"combined/find", "email-verifier"}},
-		{"hunter for the state alone", providers.NewHunter(providers.Options{}), with, []lead.Field{state}, []string{"email-verifier"}},
-		{"hunter without an address", providers.NewHunter(providers.Options{}), without, want, nil},
+		{"clearbit", clearbit, with, want, []string{"combined/find"}},
+		{"clearbit for the person", clearbit, with, fields(job), []string{"people/find"}},
+		{"clearbit for the company", clearbit, with, fields(firm), []string{"companies/find"}},
+		{"clearbit for the company of a mail address", clearbit, atMail, fields(firm), []string{"combined/find"}},
+		{"clearbit for the company of a mail address with a domain", clearbit, lead.Lead{Email: "a@gmail.com", Domain: "acme.example"}, fields(firm), []string{"companies/find"}},
+		{"clearbit without an address, for the company", clearbit, inFirm, want, []string{"companies/find"}},
+		{"clearbit without an address, for the person", clearbit, inFirm, fields(job), nil},
+		{"clearbit knows no state", clearbit, with, fields(state), nil},
+		{"clearbit finds no other address", clearbit, with, fields(email, state), nil},
+		{"clearbit without an address", clearbit, without, want, nil},
+		{"clearbit with nothing missing", clearbit, with, nil, nil},
+		{"hunter", hunter, with, want, []string{"combined/find"}},
+		{"hunter for the person", hunter, with, fields(job), []string{"people/find"}},
+		{"hunter for the company and the state", hunter, with, fields(firm, state), []string{"companies/find", "email-verifier"}},
+		{"hunter for the state too", hunter, with, append(slices.Clone(want), state), []string{"combined/find", "email-verifier"}},
+		{"hunter for the state alone", hunter, with, fields(state), []string{"email-verifier"}},
+		{"hunter without an address", hunter, without, want, nil},
+		{"hunter for the address", hunter, inFirm, fields(email, state), []string{"email-finder"}},
+		{"hunter for the address by the company's name", hunter, lead.Lead{Name: "Ann Lee", Company: "Acme"}, fields(email), []string{"email-finder"}},
+		{"hunter for the address without a company", hunter, without, fields(email), nil},
+		{"hunter for the address and the company", hunter, inFirm, fields(email, firm), []string{"email-finder", "companies/find"}},
+		{"hunter for a better address", hunter, verified, fields(email), []string{"email-finder"}},
+		{"hunter to confirm what the lead came with", hunter, verified, fields(lead.PersonName, email), []string{"people/find"}},
+		{"pdl", pdl, with, want, []string{"person/enrich"}},
+		{"pdl by name and domain", pdl, inFirm, want, []string{"person/enrich"}},
+		{"pdl by name and place", pdl, lead.Lead{Name: "Ann Lee", Location: "Porto"}, want, []string{"person/enrich"}},
+		{"pdl by profile", pdl, lead.Lead{Name: "Ann Lee", LinkedIn: "linkedin.com/in/annlee"}, want, []string{"person/enrich"}},
+		{"pdl by phone", pdl, lead.Lead{Name: "Ann Lee", Phone: "+15555550100"}, want, []string{"person/enrich"}},
+		{"pdl by name alone", pdl, without, want, nil},
+		{"pdl knows no state", pdl, with, fields(state), nil},
 		{"directory", providers.NewDirectory(nil), with, want, []string{"look-up"}},
 		{"directory without an address", providers.NewDirectory(nil), without, want, nil},
 	} {
@@ -49,11 +76,39 @@ func TestPlansAskOnlyForWhatIsMissing(t *testing.T) {
 	}
 }
 
+// What an answer about both has told, the endpoints for one of them do not tell
+// again; but a company of another domain than the address's is another question.
+func TestACallSaysWhichOtherOneTellsTheSame(t *testing.T) {
+	for _, name := range []string{"clearbit", "hunter"} {
+		p, err := providers.New(name, providers.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			lead    lead.Lead
+			missing lead.Field
+			within  string
+		}{
+			{lead.Lead{Email: "a@acme.example"}, lead.PersonTitle, "combined/find"},
+			{lead.Lead{Email: "a@mail.acme.example", Domain: "acme.example"}, lead.CompanyName, "combined/find"},
+			{lead.Lead{Email: "a@gmail.com", Domain: "acme.example"}, lead.CompanyName, ""},
+			{lead.Lead{Name: "A", Domain: "acme.example"}, lead.CompanyName, ""},
+		} {
+			if calls, _ := p.Plan(c.lead, []lead.Field{c.missing}); len(calls) != 1 || calls[0].Within != c.within {
+				t.Errorf("%s for %s: %+v", name, c.missing, calls)
+			}
+		}
+	}
+}
+
 // What the sandbox's APIs tell of a person comes through whole.
 func TestProfilesComeThroughWhole(t *testing.T) {
 	s := start(t, sandbox.Script{})
-	for _, name := range providers.Names() {
-		p := provider(t, name, s.URL(name))
+	for _, name := range vendors {
+		p, err := providers.New(name, providers.Options{BaseURL: s.URL(name), APIKey: secretKey, Want: want, HTTP: client(t), MinLikelihood: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
 		for _, l := range sandbox.SampleLeads(60, 7) {
 			if l.Email == "" {
 				continue
@@ -61,10 +116,16 @@ func TestProfilesComeThroughWhole(t *testing.T) {
 			a := ask(t, t.Context(), p, l)
 			expect := sandbox.Person(l.Email)
 			delete(expect, lead.PersonEmailStatus)
-			if name == "clearbit" {
+			asOf := sandbox.AsOf(l.Email)
+			switch name {
+			case "clearbit":
 				delete(expect, lead.PersonPhone)
+			case "pdl":
+				delete(expect, lead.CompanyPhone)
+				expect[lead.PersonPhone] = strings.NewReplacer(" ", "", "-", "").Replace(expect[lead.PersonPhone])
+				asOf = asOf.Truncate(24 * time.Hour)
 			}
-			if d := cmp.Diff(expect, a.Profile); d != "" || a.Class != lead.ClassOK || !a.AsOf.Equal(sandbox.AsOf(l.Email)) {
+			if d := cmp.Diff(expect, a.Profile); d != "" || a.Class != lead.ClassOK || !a.AsOf.Equal(asOf) {
 				t.Fatalf("%s: %s as of %s\n%s", name, a.Class, a.AsOf, d)
 			}
 		}
@@ -112,7 +173,7 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 		o        providers.Options
 		says     string
 	}{
-		"an unknown name":       {"apollo", providers.Options{}, "use one of clearbit, hunter"},
+		"an unknown name":       {"nosuch", providers.Options{}, "clearbit"},
 		"no scheme":             {"hunter", providers.Options{BaseURL: "api.hunter.io"}, "base_url"},
 		"another scheme":        {"hunter", providers.Options{BaseURL: "ftp://api.hunter.io"}, "base_url"},
 		"a password in the URL": {"hunter", providers.Options{BaseURL: "https://u:hidden@api.hunter.io"}, "base_url"},
@@ -145,7 +206,7 @@ func TestFactsAreGivenForEveryName(t *testing.T) {
 			t.Errorf("the limits of %s can be changed from outside", name)
 		}
 	}
-	if _, ok := providers.FactsOf("apollo"); ok {
+	if _, ok := providers.FactsOf("nosuch"); ok {
 		t.Error("facts of an unknown provider")
 	}
 }

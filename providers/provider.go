@@ -26,8 +26,13 @@ type Provider interface {
 type Call struct {
 	// Endpoint tells the calls of one provider apart: "combined/find".
 	Endpoint string
-	// Subject is the person that the call asks about, in the spelling of
-	// [lead.EmailKey]. Empty: its answer is not to be kept.
+	// Within is the endpoint of a call whose answer has all that this one's would
+	// have: once that one was answered for a lead, this one buys nothing new. ""
+	// if there is none.
+	Within string
+	// Subject is what the call asks about: a person by their address, in the spelling
+	// of [lead.EmailKey], or else by name, in that of [lead.PersonKey]; a company as
+	// "domain:acme.example". Empty: its answer is not to be kept.
 	Subject string
 	// Variant is what else the answer depends on. Two calls to one provider with the
 	// same Endpoint, Subject and Variant buy the same answer.
@@ -64,4 +69,29 @@ type Answer struct {
 	Wait time.Duration
 	// Until is when a used-up quota is renewed; zero means that it did not say.
 	Until time.Time
+}
+
+// For is the answer as it counts for one lead: no_data when it is about a person
+// whose name cannot be that of the lead, and does not have the lead's address.
+//
+// An answer is shared by everybody who asks the same, so that Do looks only at what
+// is in the call's Subject and Variant: the lead's own name may not decide what others
+// get. It decides here, for an answer that was just given as for one that was kept.
+// An address that agrees says more than names, which are misspelled, shortened and
+// changed; without one, names that have nothing in common are another person's.
+func (a Answer) For(l lead.Lead) Answer {
+	address := a.Profile[lead.PersonEmail]
+	if address != "" && lead.EmailKey(address) == lead.EmailKey(l.Email) ||
+		!lead.NamesContradict(a.Profile[lead.PersonName], l.Name) {
+		return a
+	}
+	a.Class, a.Detail = lead.ClassNoData, somebodyElse
+	a.Profile, a.AsOf, a.Confidence = nil, time.Time{}, 0
+	return a
+}
+
+// billed is the answer as one that was charged, or may have been.
+func (a Answer) billed() Answer {
+	a.Billed = true
+	return a
 }

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"backstop/lead"
 )
 
 const (
@@ -28,13 +26,15 @@ type Facts struct {
 	Limits  []Limit // the vendor's, for one key
 }
 
-// known has every provider that can be named in a configuration.
+// known has every provider with code of its own. The others that can be named
+// without a description are the shipped ones ([Shipped]).
 var known = map[string]struct {
 	make  func(Options) Provider
 	facts Facts
 }{
 	"clearbit": {NewClearbit, clearbitFacts},
 	"hunter":   {NewHunter, hunterFacts},
+	"pdl":      {NewPDL, pdlFacts},
 }
 
 // Names lists the known HTTP providers, sorted.
@@ -43,6 +43,7 @@ func Names() []string {
 	for name := range known {
 		names = append(names, name)
 	}
+	names = append(names, Shipped()...)
 	slices.Sort(names)
 	return names
 }
@@ -50,6 +51,9 @@ func Names() []string {
 // New makes the provider of that name. It fails for a name that is not known and
 // for options with which no request could be made.
 func New(name string, o Options) (Provider, error) {
+	if d, ok := shipped()[name]; ok {
+		return d.New(o)
+	}
 	k, ok := known[name]
 	if !ok {
 		return nil, fmt.Errorf("unknown provider %q: use one of %s", name, strings.Join(Names(), ", "))
@@ -62,6 +66,9 @@ func New(name string, o Options) (Provider, error) {
 
 // FactsOf is what is known of the provider of that name.
 func FactsOf(name string) (Facts, bool) {
+	if d, ok := shipped()[name]; ok {
+		return d.Facts(), true
+	}
 	k, ok := known[name]
 	k.facts.Limits = slices.Clone(k.facts.Limits)
 	return k.facts, ok
@@ -72,8 +79,3 @@ const (
 	noEmail      = "has no email address"
 	nothingToAdd = "nothing is missing that it could tell"
 )
-
-// missesMoreThan reports whether a field other than f is missing.
-func missesMoreThan(missing []lead.Field, f lead.Field) bool {
-	return slices.ContainsFunc(missing, func(m lead.Field) bool { return m != f })
-}

@@ -1,6 +1,7 @@
 package providers
 
 import (
+	"net/http"
 	"time"
 
 	"backstop/lead"
@@ -24,6 +25,8 @@ func (r reply) classify(table map[int]statusRow, now time.Time) Answer {
 	row, ok := table[r.status]
 	switch {
 	case ok:
+	case r.status == http.StatusProxyAuthRequired: // no API says that
+		row = statusRow{lead.ClassTransient, "the proxy wants a name and a password"}
 	case r.status == 301 || r.status == 308:
 		row = statusRow{lead.ClassOurBug, "moved for good: correct base_url"}
 	case r.status < 200:

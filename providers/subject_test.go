@@ -24,7 +24,7 @@ func TestCallsThatBuyTheSameAnswerSaySo(t *testing.T) {
 		{"another person", lead.Lead{Email: "bob.lee@gmail.com"}, real, false},
 		{"an imitation of the API", base, imitated, false},
 	}
-	for _, provider := range providers.Names() {
+	for _, provider := range vendors {
 		first := callsOf(t, provider, real, base)
 		for _, tt := range tests {
 			t.Run(provider+": "+tt.name, func(t *testing.T) {
@@ -44,7 +44,7 @@ func TestNoAnswerIsKeptOfTheDirectoryOrWithoutAnAddress(t *testing.T) {
 	if len(calls) != 1 || calls[0].Subject != "" {
 		t.Errorf("the directory's: %+v", calls)
 	}
-	for _, provider := range providers.Names() {
+	for _, provider := range vendors {
 		for _, call := range callsOf(t, provider, providers.Options{}, lead.Lead{Email: "no address"}) {
 			if call.Subject != "" {
 				t.Errorf("%s names %q", provider, call.Subject)
@@ -65,4 +65,49 @@ func callsOf(t *testing.T, name string, o providers.Options, l lead.Lead) []prov
 		t.Fatalf("%s: %s", name, why)
 	}
 	return calls
+}
+
+// Who has no address is told by name and company, a company by its domain.
+func TestCallsWithoutAnAddressSayWhomTheyAreAbout(t *testing.T) {
+	ann := lead.Lead{Name: "Ann Lee", Domain: "acme.example"}
+	for _, c := range []struct {
+		provider   string
+		one, other lead.Lead
+		missing    lead.Field
+		subject    string // of the first
+		same       bool
+	}{
+		{"hunter", ann, lead.Lead{Name: "Dr. ann LEE", Domain: "acme.example", Title: "CTO", Phone: "1"}, lead.PersonEmail, "name:ann lee@acme.example", true},
+		{"hunter", ann, lead.Lead{Name: "Bob Lee", Domain: "acme.example"}, lead.PersonEmail, "name:ann lee@acme.example", false},
+		{"hunter", ann, lead.Lead{Name: "Ann Lee", Domain: "other.example"}, lead.PersonEmail, "name:ann lee@acme.example", false},
+		{"hunter", lead.Lead{Name: "Ann Lee", Email: "x@gmail.com", Company: "Acme"}, lead.Lead{Name: "Ann Lee", Company: "ACME."}, lead.PersonEmail, "name:ann lee@acme", true},
+		{"pdl", ann, lead.Lead{Name: "ANN LEE", Domain: "acme.example", Title: "CTO"}, lead.PersonTitle, "name:ann lee@acme.example", true},
+		{"pdl", ann, lead.Lead{Name: "Ann Lee", Domain: "acme.example", LinkedIn: "linkedin.com/in/annlee"}, lead.PersonTitle, "name:ann lee@acme.example", false},
+		{"pdl", ann, lead.Lead{Name: "Ann Lee", Domain: "acme.example", Location: "Porto"}, lead.PersonTitle, "name:ann lee@acme.example", false},
+		{"pdl", lead.Lead{LinkedIn: "linkedin.com/in/annlee"}, lead.Lead{LinkedIn: "https://www.linkedin.com/in/AnnLee/"}, lead.PersonTitle, "profile:linkedin.com/in/annlee", true},
+		{"clearbit", lead.Lead{Email: "ann.lee@acme.example"}, lead.Lead{Email: "bob@acme.example", Name: "Bob"}, lead.CompanyName, "domain:acme.example", true},
+		{"clearbit", lead.Lead{Email: "ann.lee@acme.example"}, lead.Lead{Name: "Bob", Domain: "other.example"}, lead.CompanyName, "domain:acme.example", false},
+	} {
+		p, err := providers.New(c.provider, providers.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		one, _ := p.Plan(c.one, []lead.Field{c.missing})
+		other, _ := p.Plan(c.other, []lead.Field{c.missing})
+		if len(one) != 1 || len(other) != 1 {
+			t.Fatalf("%s: %d and %d calls", c.provider, len(one), len(other))
+		}
+		same := one[0].Subject == other[0].Subject && one[0].Variant == other[0].Variant
+		if one[0].Subject != c.subject || same != c.same {
+			t.Errorf("%s: %q %q beside %q %q", c.provider, one[0].Subject, one[0].Variant, other[0].Subject, other[0].Variant)
+		}
+	}
+}
+
+func TestAnotherLeastLikelihoodIsAnotherQuestion(t *testing.T) {
+	low := callsOf(t, "pdl", providers.Options{MinLikelihood: 2}, lead.Lead{Email: "a@acme.example"})[0]
+	high := callsOf(t, "pdl", providers.Options{}, lead.Lead{Email: "a@acme.example"})[0]
+	if low.Variant == high.Variant || low.Subject != high.Subject {
+		t.Errorf("%q beside %q", low.Variant, high.Variant)
+	}
 }

@@ -18,8 +18,10 @@ const (
 // that it does not say, or not in a form that is known.
 func wait(h http.Header, now time.Time, limit time.Duration) time.Duration {
 	longest := retryAfter(h, now, limit)
-	for _, v := range h.Values("X-RateLimit-Reset") {
-		longest = max(longest, rateLimitReset(v, now, limit))
+	for _, name := range []string{"X-RateLimit-Reset", "X-Rate-Limit-Reset"} { // the latter is FullContact's
+		for _, v := range h.Values(name) {
+			longest = max(longest, rateLimitReset(v, now, limit))
+		}
 	}
 	return longest
 }

@@ -78,6 +78,9 @@ func TestTheLongestOfAllWaitsCounts(t *testing.T) {
 	if got := wait(h, noon, testCap); got != 20*time.Second {
 		t.Errorf("wait is %s, want 20s", got)
 	}
+	if got := wait(http.Header{"X-Rate-Limit-Reset": {"12"}}, noon, testCap); got != 12*time.Second {
+		t.Errorf("wait by FullContact's header is %s, want 12s", got)
+	}
 	if got := wait(http.Header{}, noon, testCap); got != 0 {
 		t.Errorf("wait without a header is %s", got)
 	}

@@ -2,6 +2,8 @@ package resilience
 
 import (
 	"context"
+	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -72,6 +74,7 @@ func (w *walk) ask(ctx context.Context, name string, call providers.Call, asked 
 			return reply{}, err
 		}
 		if kept != nil {
+			kept = &Kept{Answer: kept.For(w.lead), At: kept.At}
 			return reply{Answer: kept.aged(w.Now()), began: w.Now(), kept: true}, nil
 		}
 	}
@@ -89,6 +92,7 @@ func (w *walk) ask(ctx context.Context, name string, call providers.Call, asked 
 	if r.Billed {
 		r.spent = price
 	}
+	r.Answer = r.For(w.lead) // after it was kept: it is shared by all who ask the same
 	return r, err
 }
 
@@ -100,9 +104,22 @@ func (w *walk) question(name string, call providers.Call) Question {
 		Wait: max(left-w.Retry.reserve(), 0),
 	}
 	if w.progress.Generation > 1 {
-		q.NegativesSince = w.progress.StartedAt.Time
+		q.NegativesSince = w.progress.begun()
 	}
 	return q
+}
+
+// Subjects are the names under which answers about a lead's person may be kept,
+// by what the lead came with and by what its progress, which may be nil, found.
+func Subjects(l lead.Lead, progress []byte) []string {
+	subjects := providers.Subjects(l)
+	var p Progress
+	if len(progress) == 0 || json.Unmarshal(progress, &p) != nil {
+		return subjects // nothing was found, or nothing that can be read
+	}
+	subjects = append(subjects, providers.Subjects(p.Facts.Known(l))...)
+	slices.Sort(subjects)
+	return slices.Compact(subjects)
 }
 
 const keptAnswer = "kept answer, "

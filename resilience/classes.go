@@ -16,9 +16,6 @@ func (w *walk) apply(ctx context.Context, name string, call providers.Call, a pr
 	case lead.ClassOK, lead.ClassPartial, lead.ClassNoData, lead.ClassInvalidInput:
 		asked.Answered = append(asked.Answered, call.Endpoint)
 		delete(asked.Tickets, call.Endpoint)
-		if w.foundSuppressed(ctx) {
-			return w.suppress(), false, nil
-		}
 		return nil, true, nil
 	case lead.ClassForbidden:
 		return w.suppress(), false, nil
@@ -56,20 +53,37 @@ func (w *walk) merge(name string, a providers.Answer) map[lead.Field]string {
 	return w.progress.Facts.Merge(a.Profile, origin, w.Overwrite).Conflicts
 }
 
-// foundSuppressed reports whether a provider found the address of a person who
-// asked not to be processed, for a lead that came without it.
-func (w *walk) foundSuppressed(ctx context.Context) bool {
-	email := w.progress.Facts.Profile[lead.PersonEmail]
-	if w.IsSuppressed == nil || email == "" || email == w.lead.Email {
+// isSuppressed reports whether an answer names the address of a person who asked
+// not to be processed, taken or not: then it is not kept in a conflict either. The
+// address that an earlier answer found is looked at again, too.
+func (w *walk) isSuppressed(ctx context.Context, a providers.Answer) bool {
+	if w.IsSuppressed == nil {
 		return false
 	}
-	suppressed, err := w.IsSuppressed(ctx, email)
-	return err == nil && suppressed
+	addresses := []string{w.progress.Facts.Profile[lead.PersonEmail]}
+	if a.Class.HasData() {
+		addresses = append(addresses, a.Profile[lead.PersonEmail])
+	}
+	seen := ""
+	for _, address := range addresses {
+		email, err := lead.NormalizeEmail(address)
+		if err != nil || email == "" || email == w.lead.Email || email == seen {
+			continue // nobody's, or looked for already
+		}
+		seen = email
+		if suppressed, err := w.IsSuppressed(ctx, email); err == nil && suppressed {
+			return true
+		}
+	}
+	return false
 }
 
 // suppress ends the lead without a trace of what was gathered.
 func (w *walk) suppress() *Verdict {
 	w.progress.Facts = lead.Facts{}
+	for _, asked := range w.progress.Asked {
+		asked.Tickets = nil
+	}
 	for i := range w.trail {
 		w.trail[i].Conflicts = nil
 	}

@@ -9,7 +9,19 @@ import (
 	"backstop/lead"
 )
 
-// Credits are what the fleet may spend at the providers that have a cap.
+// Credits are what the fleet may spend at the providers that have a cap. What was
+// spent is also in the trail, entry by entry, and so in the ledger.
+//
+// A worker that dies between a call and the record of it leaves its reservation as
+// it was and no entry in the trail: the cap counts the price, and the lead's
+// credits do not. The run after it finds the answer where answers are kept, which
+// costs nothing, or else makes the call again, which is reserved and recorded like
+// any other. A cap may thus be used up early by such calls, but is not exceeded. The
+// same is lost for a pending answer's ticket and for [Asked.Billed]: the call is
+// made, and paid for, anew.
+//
+// A call that the caller gives up is given back, as is one that panics, though the
+// provider may have had the request already.
 type Credits interface {
 	// Reserve sets the price of one call aside, for all replicas. The error is a
 	// *[CapReached] when a cap has no room for it, or ctx's own.
@@ -54,9 +66,9 @@ func (w *walk) reserve(ctx context.Context, name string, price float64) (Reserva
 	return w.Credits.Reserve(ctx, name, price)
 }
 
-// price is what the call will cost if the provider charges for its answer. An
-// endpoint is paid for once in a run of a lead: one that said "pending" and was
-// charged is not charged again for the answer.
+// price is what the call will cost if the provider charges for its answer. One
+// that said "pending" and was charged is not charged again for the answer. A call
+// that failed, and that may have been charged, is paid for again by its retry.
 func (w *walk) price(name, endpoint string, asked *Asked) float64 {
 	if slices.Contains(asked.Billed, endpoint) {
 		return 0

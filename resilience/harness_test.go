@@ -24,6 +24,9 @@ func says(class lead.Class, fields ...lead.Field) answer {
 			a.Profile = lead.Profile{}
 		}
 		a.Profile[f] = "known"
+		if f == lead.PersonName {
+			a.Profile[f] = "Ann Known" // every lead is an Ann, if it has a name
+		}
 	}
 	return a
 }
@@ -32,14 +35,30 @@ func (a answer) after(d time.Duration) answer { a.takes = d; return a }
 
 func (a answer) wait(d time.Duration) answer { a.Wait = d; return a }
 
+func (a answer) billed() answer { a.Billed = true; return a }
+
+func (a answer) ticket(s string) answer { a.Ticket = s; return a }
+
+// tells is an answer with data.
+func tells(p lead.Profile) answer {
+	return answer{Answer: providers.Answer{Class: lead.ClassOK, Profile: p}}
+}
+
 var (
 	errs  = says(lead.ClassTransient)
 	hangs = says(lead.ClassOK).after(time.Hour)
 	knows = says(lead.ClassOK, lead.PersonName, lead.CompanyName)
 )
 
-// A made is a call that reached a provider.
-type made struct{ began, ended time.Time }
+// A made is a call that reached a provider, and what it was planned by.
+type made struct {
+	began, ended time.Time
+	endpoint     string
+	polled       bool   // it asks for the answer to an earlier one …
+	ticket       string // … with this
+	lead         lead.Lead
+	missing      []lead.Field
+}
 
 // A scripted provider gives its answers one after the other, the last one again
 // and again.
@@ -47,7 +66,11 @@ type scripted struct {
 	name      string
 	answers   []answer
 	endpoints []string // one by default
+	within    string   // the endpoint that has all that the others have
 	cannot    string   // why there is nothing to call
+	subject   string   // its answers may be kept
+	polls     bool     // it gives out tickets
+	watch     func(made)
 	made      []made
 }
 
@@ -57,7 +80,7 @@ func provider(name string, answers ...answer) *scripted {
 
 func (s *scripted) Name() string { return s.name }
 
-func (s *scripted) Plan(lead.Lead, []lead.Field) ([]providers.Call, string) {
+func (s *scripted) Plan(l lead.Lead, missing []lead.Field) ([]providers.Call, string) {
 	if s.cannot != "" {
 		return nil, s.cannot
 	}
@@ -67,14 +90,27 @@ func (s *scripted) Plan(lead.Lead, []lead.Field) ([]providers.Call, string) {
 	}
 	calls := make([]providers.Call, len(endpoints))
 	for i, e := range endpoints {
-		calls[i] = providers.Call{Endpoint: e, Do: s.do}
+		m := made{endpoint: e, lead: l, missing: missing}
+		calls[i] = providers.Call{
+			Endpoint: e, Subject: s.subject, Within: s.within,
+			Do: func(ctx context.Context) providers.Answer { return s.do(ctx, m) },
+		}
+		if s.polls {
+			calls[i].Poll = func(ctx context.Context, ticket string) providers.Answer {
+				m.polled, m.ticket = true, ticket
+				return s.do(ctx, m)
+			}
+		}
 	}
 	return calls, ""
 }
 
-func (s *scripted) do(ctx context.Context) providers.Answer {
+func (s *scripted) do(ctx context.Context, m made) providers.Answer {
 	a := s.answers[min(len(s.made), len(s.answers)-1)]
-	m := made{began: time.Now()}
+	m.began = time.Now()
+	if s.watch != nil {
+		s.watch(m)
+	}
 	defer func() {
 		m.ended = time.Now()
 		s.made = append(s.made, m)
@@ -133,6 +169,7 @@ func (gatePass) Probe() bool                { return false }
 
 // A course is one lead on its way along a chain.
 type course struct {
+	lead      lead.Lead
 	chain     *resilience.Chain
 	gate      *scriptedGate
 	progress  *resilience.Progress
@@ -148,7 +185,7 @@ var someLead = lead.Lead{Email: "ann@example.com"}
 
 // newCourse puts a lead before a chain that wants two fields the lead lacks.
 func newCourse(ps ...*scripted) *course {
-	c := &course{began: time.Now(), gate: &scriptedGate{refusals: map[string][]refusal{}, waits: map[string]time.Duration{}}}
+	c := &course{lead: someLead, began: time.Now(), gate: &scriptedGate{refusals: map[string][]refusal{}, waits: map[string]time.Duration{}}}
 	c.chain = &resilience.Chain{
 		Gate: c.gate, Want: []lead.Field{lead.PersonName, lead.CompanyName},
 		Retry: resilience.DefaultRetry, Pending: resilience.DefaultPending, Now: time.Now,
@@ -173,7 +210,7 @@ func (c *course) hooks() resilience.Hooks {
 // walk makes one walk and stores its progress.
 func (c *course) walk(t testing.TB) resilience.Verdict {
 	t.Helper()
-	v, err := c.chain.Walk(t.Context(), someLead, c.progress, c.hooks())
+	v, err := c.chain.Walk(t.Context(), c.lead, c.progress, c.hooks())
 	if err != nil {
 		t.Fatalf("Walk: %v", err)
 	}
@@ -183,7 +220,7 @@ func (c *course) walk(t testing.TB) resilience.Verdict {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c.progress, err = resilience.LoadProgress(b, someLead, 1, time.Now()); err != nil {
+		if c.progress, err = resilience.LoadProgress(b, c.lead, 1, time.Now()); err != nil {
 			t.Fatal(err)
 		}
 	}

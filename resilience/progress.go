@@ -26,6 +26,11 @@ type Progress struct {
 	Facts      lead.Facts `json:"facts"`
 
 	Asked map[string]*Asked `json:"asked,omitempty"` // by provider
+
+	// QueuedAt is when this run was put on the queue, as its owner knows it. Unlike
+	// StartedAt it is the same for a worker that begins again because the one before
+	// died without a word. It may be zero, and is not stored.
+	QueuedAt lead.Time `json:"-"`
 }
 
 // Asked is what is known of one provider for one lead.
@@ -36,7 +41,7 @@ type Asked struct {
 	PendingSince lead.Time  `json:"pending_since,omitempty"` // the first "still being looked up"
 	Pendings     int        `json:"pendings,omitempty"`
 	RateLimited  int        `json:"rate_limited,omitempty"` // times it said "too fast" to this lead
-	Billed       []string   `json:"billed,omitempty"`       // endpoints that have been paid for
+	Billed       []string   `json:"billed,omitempty"`       // endpoints whose answer was paid for while it was pending
 
 	Tickets map[string]string `json:"tickets,omitempty"` // of pending answers, by endpoint
 }
@@ -62,6 +67,14 @@ func LoadProgress(b []byte, l lead.Lead, generation int, now time.Time) (*Progre
 		return NewProgress(l, generation, now), nil
 	}
 	return &p, nil
+}
+
+// begun is when the run began, whichever worker began it.
+func (p *Progress) begun() time.Time {
+	if !p.QueuedAt.IsZero() && p.QueuedAt.Before(p.StartedAt.Time) {
+		return p.QueuedAt.Time
+	}
+	return p.StartedAt.Time
 }
 
 // Encode is the inverse of [LoadProgress].

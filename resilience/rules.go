@@ -8,7 +8,10 @@ import (
 	"backstop/lead"
 )
 
-// A Rule says when a provider is asked, beside its place in the chain.
+// A Rule says when a provider is asked, beside its place in the chain. A provider
+// that is passed over when its turn comes has had its turn, as one that cannot be
+// asked about the lead: the trail says why, and it counts as a valid negative. What
+// those behind it find does not bring it back, before or after a retry.
 type Rule struct {
 	// Fills are the fields that the provider is asked for. It is passed over when none
 	// of them is missing. Empty: all that it knows.

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"maps"
+	"strings"
 	"sync"
 	"time"
 )
@@ -18,7 +19,9 @@ type Book struct {
 	Calls            int            `json:"calls"`
 	ByStatus         map[int]int    `json:"by_status"` // as answered; 0: without a whole answer
 	ByEndpoint       map[string]int `json:"by_endpoint"`
-	People           int            `json:"people"`              // different people asked about
+	Billed           int            `json:"billed"`              // what the vendor would charge: credits or matches
+	People           int            `json:"people"`              // different people asked about, by whatever identifies them
+	Companies        int            `json:"companies"`           // different companies asked about by their domain
 	MostForOnePerson int            `json:"most_for_one_person"` // calls
 	MostInAnySecond  int            `json:"most_in_any_second"`  // arrivals
 	MostInAnyWindow  int            `json:"most_in_any_window"`  // arrivals in the limit's window
@@ -36,16 +39,18 @@ type Book struct {
 type ledger struct {
 	mu      sync.Mutex
 	book    Book
-	people  map[uint64]int
-	second  window // arrivals
-	arrived window // arrivals in the limit's window
-	passed  window // what the limit let through
+	calls   map[uint64]int  // by subject
+	charged map[uint64]bool // what is charged only once
+	second  window          // arrivals
+	arrived window          // arrivals in the limit's window
+	passed  window          // what the limit let through
 }
 
 func newLedger(l Limit) *ledger {
 	return &ledger{
 		book:    Book{ByStatus: map[int]int{}, ByEndpoint: map[string]int{}, Limit: l},
-		people:  map[uint64]int{},
+		calls:   map[uint64]int{},
+		charged: map[uint64]bool{},
 		second:  window{length: time.Second},
 		arrived: window{length: l.Per},
 		passed:  window{length: l.Per},
@@ -54,15 +59,16 @@ func newLedger(l Limit) *ledger {
 
 // An arrival is a call's place in the books.
 type arrival struct {
-	nth    int // among the calls about this person, from 1
+	nth    int // among the calls about this subject, from 1
 	over   bool
 	left   int       // calls that the limit still allows now
 	resets time.Time // when it allows another, if it has a limit
 }
 
 // arrive counts a call and decides whether the limit lets it through. The clock
-// is read under the lock, so that the times in the windows ascend.
-func (l *ledger) arrive(email, endpoint string) arrival {
+// is read under the lock, so that the times in the windows ascend. A call that is
+// free takes no place in them.
+func (l *ledger) arrive(c call) arrival {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now, b := time.Now(), &l.book
@@ -71,18 +77,14 @@ func (l *ledger) arrive(email, endpoint string) arrival {
 	}
 	b.Last = now
 	b.Calls++
-	b.ByEndpoint[endpoint]++
+	b.ByEndpoint[c.endpoint]++
 	b.Open++
 	b.MostAtOnce = max(b.MostAtOnce, b.Open)
-	b.MostInAnySecond = max(b.MostInAnySecond, l.second.add(now))
-	var a arrival
-	if email != "" {
-		person := hash(0, key(email))
-		l.people[person]++
-		a.nth = l.people[person]
-		b.People = len(l.people)
-		b.MostForOnePerson = max(b.MostForOnePerson, a.nth)
+	a := arrival{nth: l.count(c.subject())}
+	if c.free {
+		return a
 	}
+	b.MostInAnySecond = max(b.MostInAnySecond, l.second.add(now))
 	if b.Limit.Rate > 0 {
 		b.MostInAnyWindow = max(b.MostInAnyWindow, l.arrived.add(now))
 		a.over = l.passed.at(now) >= b.Limit.Rate
@@ -96,6 +98,37 @@ func (l *ledger) arrive(email, endpoint string) arrival {
 		a.resets = l.passed.frees()
 	}
 	return a
+}
+
+// count counts a call about somebody or something and returns how many there were.
+func (l *ledger) count(subject string) int {
+	if subject == "" {
+		return 0
+	}
+	id := hash(0, key(subject))
+	l.calls[id]++
+	n := l.calls[id]
+	if strings.HasPrefix(subject, companyPrefix) {
+		if n == 1 {
+			l.book.Companies++
+		}
+		return n
+	}
+	if n == 1 {
+		l.book.People++
+	}
+	l.book.MostForOnePerson = max(l.book.MostForOnePerson, n)
+	return n
+}
+
+// charge counts an answer that the vendor charges for.
+func (l *ledger) charge(name string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if id := hash(0, name); name == "" || !l.charged[id] {
+		l.book.Billed++
+		l.charged[id] = true
+	}
 }
 
 // leave counts how a call ended; status 0 is one without a whole answer.
@@ -120,8 +153,8 @@ func (l *ledger) copy() Book {
 	return b
 }
 
-func (l *ledger) callsFor(email string) int {
+func (l *ledger) callsFor(subject string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.people[hash(0, key(email))]
+	return l.calls[hash(0, key(subject))]
 }

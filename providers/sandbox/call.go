@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"io"
-	"math"
 	"net"
 	"net/http"
 	"strconv"
@@ -25,8 +24,15 @@ type vendor interface {
 	headers(s Script, l Limit, a arrival) http.Header
 	// says is the vendor's usual answer with a status.
 	says(status int, c call) response
-	// answer is the right answer to a call with an address in it.
+	// answer is the right answer to a call that is about somebody.
 	answer(s Script, c call) response
+}
+
+// A biller is a vendor whose books say what it would charge.
+type biller interface {
+	// bills reports whether an answer is charged, and if so, under what name; one
+	// name is charged once. "" is charged each time.
+	bills(c call, r response) (charged bool, name string)
 }
 
 // A call is one request as the sandbox understood it.
@@ -34,8 +40,32 @@ type call struct {
 	provider string
 	endpoint string // "" if there is no such path
 	email    string // "" if the request has none
+	name     string // a person's, where that is what the request asks by
+	company  string // a company's name
+	domain   string // a company's
+	by       string // what else identifies a person: a profile, a phone number
+	least    int    // the likelihood below which the answer is not wanted
+	free     bool   // costs nothing, and no place in the rate limit
 	nth      int    // among the calls to this provider about this person, from 1
 }
+
+// subject is whom or what the call asks about: an address, "name:ann lee@acme.example",
+// "by:…" or, for a company, "domain:acme.example". "" when that cannot be told.
+func (c call) subject() string {
+	switch {
+	case c.email != "":
+		return c.email
+	case c.name != "":
+		return lead.PersonKey(lead.Lead{Name: c.name, Company: c.company, Domain: c.domain})
+	case c.by != "":
+		return "by:" + c.by
+	case c.domain != "":
+		return companyPrefix + c.domain
+	}
+	return ""
+}
+
+const companyPrefix = "domain:"
 
 // A response is what is to be sent.
 type response struct {
@@ -51,9 +81,15 @@ func (s *Server) serve(v vendor) http.HandlerFunc {
 		script, at, book := s.current(v.name())
 		c := v.read(r, strings.TrimPrefix(r.URL.Path, "/"+v.name()))
 		c.provider = v.name()
-		a := book.arrive(c.email, c.endpoint)
+		a := book.arrive(c)
 		c.nth = a.nth
-		e := &exchange{server: s, w: w, r: r}
+		e := &exchange{server: s, w: w, r: r, bill: func(r response) {
+			if b, ok := v.(biller); ok {
+				if charged, name := b.bills(c, r); charged {
+					book.charge(name)
+				}
+			}
+		}}
 		defer func() { book.leave(e.status, e.dropped, e.badKey) }()
 
 		fault, hit := script.fault(c, at)
@@ -67,7 +103,7 @@ func (s *Server) serve(v vendor) http.HandlerFunc {
 		case hit:
 			e.harm(fault, v, c, func() response { return e.right(v, script, c, a) })
 		default:
-			e.sleep(script.latency(c.provider, c.email, c.nth))
+			e.sleep(script.latency(c.provider, c.subject(), c.nth))
 			e.send(e.right(v, script, c, a))
 		}
 	}
@@ -95,9 +131,11 @@ func (e *exchange) right(v vendor, s Script, c call, a arrival) response {
 		res = v.says(http.StatusUnauthorized, c)
 	case c.endpoint == "":
 		res = v.says(http.StatusNotFound, c)
-	case c.email == "":
+	case c.free:
+		res = v.answer(s, c)
+	case c.subject() == "":
 		res = v.says(http.StatusBadRequest, c)
-	case err != nil || email == "":
+	case c.email != "" && (err != nil || email == ""):
 		res = v.says(http.StatusUnprocessableEntity, c)
 	default:
 		res = v.answer(s, c)
@@ -122,6 +160,7 @@ type exchange struct {
 	server  *Server
 	w       http.ResponseWriter
 	r       *http.Request
+	bill    func(response)
 	status  int
 	dropped bool
 	badKey  bool
@@ -143,6 +182,7 @@ func (e *exchange) send(r response) {
 
 // begin writes the header, which announces the whole body.
 func (e *exchange) begin(r response) {
+	e.bill(r)
 	for k, v := range r.header {
 		e.w.Header()[k] = v
 	}
@@ -150,74 +190,6 @@ func (e *exchange) begin(r response) {
 		e.w.Header().Set("Content-Length", strconv.Itoa(len(r.body)))
 	}
 	e.w.WriteHeader(r.status)
-}
-
-// harm is what a fault does to the call. right makes the answer without it.
-func (e *exchange) harm(f Fault, v vendor, c call, right func() response) {
-	e.sleep(f.Delay)
-	switch f.kind() {
-	case KindStatus:
-		if f.Body == nil && (f.Status == http.StatusOK || f.Status == http.StatusCreated) {
-			e.send(scripted(f, right()))
-			return
-		}
-		e.send(scripted(f, v.says(f.Status, c)))
-	case KindHTML:
-		e.send(scripted(f, response{status: http.StatusBadGateway, body: []byte(errorPage),
-			header: http.Header{"Content-Type": {"text/html"}}}))
-	case KindHang:
-		e.hold()
-	case KindDrop:
-		e.drop()
-	case KindClose:
-		panic(http.ErrAbortHandler)
-	case KindReset:
-		e.reset()
-	case KindTruncate:
-		e.half(right())
-		panic(http.ErrAbortHandler)
-	case KindStall:
-		e.half(right())
-		e.hold()
-	case KindAppend:
-		r := right()
-		r.body = append(r.body, errorPage...)
-		e.send(r)
-	case KindSlow:
-		e.send(right())
-	}
-}
-
-const errorPage = "<html><head><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>\n"
-
-// scripted is a response with what the fault says of it.
-func scripted(f Fault, r response) response {
-	if f.Status != 0 {
-		r.status = f.Status
-	}
-	if f.Body != nil {
-		r.body = []byte(*f.Body)
-	}
-	r = join(r, nil)
-	if f.Wait > 0 {
-		r.header.Set("Retry-After", strconv.Itoa(int(math.Ceil(f.Wait.Seconds()))))
-	}
-	for k, v := range f.Headers {
-		r.header.Set(k, v)
-	}
-	return r
-}
-
-// half sends the header and half of the body.
-func (e *exchange) half(r response) {
-	e.begin(r)
-	_, err := e.w.Write(r.body[:len(r.body)/2])
-	if err == nil {
-		err = http.NewResponseController(e.w).Flush()
-	}
-	if err != nil {
-		panic(http.ErrAbortHandler) // the client left
-	}
 }
 
 // sleep waits, or ends the call when the client or the server goes.

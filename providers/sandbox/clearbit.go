@@ -16,8 +16,9 @@ type clearbit struct{}
 
 func (clearbit) name() string { return Clearbit }
 func (clearbit) read(r *http.Request, path string) call {
-	return readQuery(r, path, "/v2/", "combined/find")
+	return readEnrichment(r, path)
 }
+
 func (clearbit) tooFast() int { return http.StatusTooManyRequests }
 
 // keyOf takes the key as a Bearer token or as the user of Basic.
@@ -56,7 +57,7 @@ func (clearbit) says(status int, c call) response {
 	switch {
 	case status == 202:
 		forms := []string{`{"error":{"type":"queued","message":"Your request is being processed."}}`, `{"person":null,"company":null}`, ""}
-		return response{status: status, body: []byte(pick(forms, "202", key(c.email)))}
+		return response{status: status, body: []byte(pick(forms, "202", key(c.subject())))}
 	case status == 400:
 		word, message = "params_invalid", "Give an email address."
 	case status == 401:
@@ -75,33 +76,84 @@ func (clearbit) says(status int, c call) response {
 		word, message = "api_error", "Our mistake."
 	}
 	var e any = map[string]string{"type": word, "message": message}
-	if hash(0, "error in an array", key(c.email), strconv.Itoa(status))%3 == 0 {
+	if hash(0, "error in an array", key(c.subject()), strconv.Itoa(status))%3 == 0 {
 		e = []any{e}
 	}
 	return response{status: status, body: document(map[string]any{"error": e})}
 }
 
+// answer has person and company side by side only from combined/find; the other
+// endpoints give the bare object.
 func (v clearbit) answer(s Script, c call) response {
 	if isRole(c.email) {
 		return v.says(422, c)
 	}
-	if !s.IsKnown(Clearbit, c.email) {
+	person, company := enrichment(s, c, func(p lead.Profile) {
+		delete(p, lead.PersonPhone) // Clearbit knows companies' only
+	})
+	var body any
+	switch {
+	case person == nil && company == nil:
 		return v.says(404, c)
+	case c.endpoint == "people/find":
+		body = person
+	case c.endpoint == "companies/find":
+		body = company
+	default:
+		body = map[string]any{"person": orNil(person), "company": orNil(company)}
 	}
-	p := Person(c.email)
-	delete(p, lead.PersonPhone) // Clearbit knows companies' only
-	person, company := parts(p, AsOf(c.email))
-	return response{status: 200, body: document(withHalf(s.half(Clearbit, c.email), person, company))}
+	return response{status: 200, body: document(body)}
 }
 
-// withHalf is the body of an answer about both, without the half that the
-// provider keeps to itself.
-func withHalf(half string, person, company map[string]any) map[string]any {
-	body := map[string]any{"person": person, "company": company}
-	if half != "" {
-		body[half] = nil
+// bills: answers with these statuses are charged, once for each person.
+func (clearbit) bills(c call, r response) (bool, string) {
+	switch r.status {
+	case 200, 201, 202, 404:
+		return c.endpoint != "", key(c.subject())
 	}
-	return body
+	return false, ""
+}
+
+// readEnrichment understands a request to the three endpoints that Clearbit and
+// Hunter share.
+func readEnrichment(r *http.Request, path string) call {
+	c := readQuery(r, path, "/v2/", "combined/find", "people/find", "companies/find")
+	if c.endpoint == "companies/find" {
+		c.email, c.domain = "", strings.ToLower(r.URL.Query().Get("domain"))
+	}
+	return c
+}
+
+// enrichment is what a provider knows of those whom a call to one of the three
+// endpoints is about: nil is nothing. limit takes from the profile what this
+// vendor does not know of anybody.
+func enrichment(s Script, c call, limit func(lead.Profile)) (person, company map[string]any) {
+	if !s.IsKnown(c.provider, c.subject()) {
+		return nil, nil
+	}
+	of := c.email
+	if of == "" {
+		of = "office@" + c.domain
+	}
+	p := Person(of)
+	limit(p)
+	person, company = parts(p, AsOf(of))
+	half := s.half(c.provider, c.subject())
+	if half == "person" || c.endpoint == "companies/find" {
+		person = nil
+	}
+	if half == "company" && c.endpoint == "combined/find" || c.endpoint == "people/find" {
+		company = nil
+	}
+	return person, company
+}
+
+// orNil is null in JSON for a map that is nil.
+func orNil(m map[string]any) any {
+	if m == nil {
+		return nil
+	}
+	return m
 }
 
 // parts puts a profile into the objects that both vendors use.

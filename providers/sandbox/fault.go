@@ -41,7 +41,8 @@ type Fault struct {
 	// unequal shares the greater hits everybody whom the smaller hits.
 	Share float64 `yaml:"share,omitempty"`
 	// Match is a glob as of path.Match on the address, or on its local part if
-	// there is no "@" in it.
+	// there is no "@" in it. A call that has no address is matched by what it asks
+	// about instead, in the spelling of [Server.CallsFor].
 	Match string `yaml:"match,omitempty"`
 	// Calls is how many of a person's calls to the provider are hit, from the
 	// first; 0: all.
@@ -97,7 +98,7 @@ func (s Script) fault(c call, at time.Duration) (Fault, bool) {
 		if at < f.From || f.To != 0 && at >= f.To || f.Calls != 0 && c.nth > f.Calls {
 			continue
 		}
-		if f.Share != 0 && s.chance("fault", c.provider, c.email) >= f.Share || !f.matches(c.email) {
+		if f.Share != 0 && s.chance("fault", c.provider, c.subject()) >= f.Share || !f.matches(c.subject()) {
 			continue
 		}
 		return f, true
@@ -105,13 +106,13 @@ func (s Script) fault(c call, at time.Duration) (Fault, bool) {
 	return Fault{}, false
 }
 
-func (f Fault) matches(email string) bool {
+func (f Fault) matches(subject string) bool {
 	if f.Match == "" {
 		return true
 	}
 	if !strings.Contains(f.Match, "@") {
-		email, _, _ = strings.Cut(email, "@")
+		subject, _, _ = strings.Cut(subject, "@")
 	}
-	ok, err := path.Match(f.Match, email)
+	ok, err := path.Match(f.Match, subject)
 	return ok && err == nil // validate has seen to the form
 }

@@ -46,6 +46,27 @@ func Person(email string) lead.Profile {
 	return p
 }
 
+// AddressOf is the address of a person who is known by name and by the company's
+// name or domain.
+func AddressOf(name, company, domain string) string {
+	if domain == "" {
+		if handle(company) == "" {
+			company = pick(firstWords, "first", name) + " " + pick(secondWords, "second", name)
+		}
+		domain = domainOf(company)
+	}
+	var parts []string
+	for _, w := range strings.Fields(name) {
+		if w = handle(w); w != "" {
+			parts = append(parts, w)
+		}
+	}
+	if len(parts) == 0 {
+		parts = []string{"x" + strconv.FormatUint(hash(0, "local", name), 36)}
+	}
+	return strings.Join(parts, ".") + "@" + domain
+}
+
 // AsOf is when what is known of a person was true.
 func AsOf(email string) time.Time {
 	days := time.Duration(hash(0, "as of", key(email)) % 365)
@@ -77,7 +98,13 @@ func companyOf(email string) (name, domain string) {
 }
 
 func domainOf(company string) string {
-	return strings.ReplaceAll(strings.ToLower(company), " ", "-") + ".example"
+	var words []string
+	for _, w := range strings.Fields(company) {
+		if w = handle(w); w != "" {
+			words = append(words, w)
+		}
+	}
+	return strings.Join(words, "-") + ".example"
 }
 
 // headcount is a number for some companies and a range for others, as vendors

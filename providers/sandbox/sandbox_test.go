@@ -18,6 +18,9 @@ import (
 	"backstop/providers/sandbox"
 )
 
+// vendors are those that are asked by code of their own.
+var vendors = []string{sandbox.Clearbit, sandbox.Hunter, sandbox.PDL}
+
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func start(t *testing.T, script sandbox.Script) *sandbox.Server {
@@ -39,7 +42,11 @@ func start(t *testing.T, script sandbox.Script) *sandbox.Server {
 
 // get asks a provider about an address; status 0 is no whole answer.
 func get(ctx context.Context, s *sandbox.Server, provider, email string) (status int, header http.Header, body string) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL(provider)+"/v2/combined/find?email="+url.QueryEscape(email), nil)
+	path := "/v2/combined/find?email="
+	if provider == sandbox.PDL {
+		path = "/v5/person/enrich?email="
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL(provider)+path+url.QueryEscape(email), nil)
 	if err != nil {
 		panic(err)
 	}
@@ -58,7 +65,7 @@ func get(ctx context.Context, s *sandbox.Server, provider, email string) (status
 }
 
 func TestTheLimitIsExact(t *testing.T) {
-	for _, provider := range sandbox.Providers() {
+	for _, provider := range vendors {
 		t.Run(provider, func(t *testing.T) {
 			s := start(t, sandbox.Script{Limits: map[string]sandbox.Limit{provider: {Rate: 20, Per: time.Hour}}})
 			var all sync.WaitGroup
@@ -75,7 +82,7 @@ func TestTheLimitIsExact(t *testing.T) {
 			for status := range statuses {
 				got[status]++
 			}
-			tooFast := map[string]int{sandbox.Clearbit: 429, sandbox.Hunter: 403}[provider]
+			tooFast := map[string]int{sandbox.Clearbit: 429, sandbox.Hunter: 403, sandbox.PDL: 429}[provider]
 			if want := map[int]int{200: 20, tooFast: 30}; !cmp.Equal(got, want) {
 				t.Errorf("answers are %v, want %v", got, want)
 			}
@@ -110,7 +117,7 @@ func TestALimitMayDropOrOnlyCount(t *testing.T) {
 		sandbox.Clearbit: {Rate: 1, Per: time.Hour, Enforce: sandbox.EnforceDrop},
 		sandbox.Hunter:   {Rate: 1, Per: time.Hour, Enforce: sandbox.EnforceNone},
 	}})
-	for _, provider := range sandbox.Providers() {
+	for _, provider := range vendors {
 		if status, _, _ := get(t.Context(), s, provider, "a.b@acme.example"); status != 200 {
 			t.Errorf("first answer of %s is %d", provider, status)
 		}

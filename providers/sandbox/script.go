@@ -15,10 +15,11 @@ import (
 const (
 	Clearbit = "clearbit"
 	Hunter   = "hunter"
+	PDL      = "pdl"
 )
 
 // vendors are the imitations.
-var vendors = []vendor{clearbit{}, hunter{}}
+var vendors = []vendor{clearbit{}, hunter{}, pdl{}}
 
 // Providers lists them.
 func Providers() []string {
@@ -29,7 +30,7 @@ func Providers() []string {
 	return names
 }
 
-// A Script says how the sandbox behaves. The zero Script is two APIs that know
+// A Script says how the sandbox behaves. The zero Script is APIs that know
 // everybody, accept any key, have no limit and no faults.
 type Script struct {
 	// Seed changes who is known, who is hit by a fault and how long answers take.
@@ -57,7 +58,7 @@ type Latency struct {
 
 // What happens to a call beyond the limit.
 const (
-	EnforceAnswer = "429"  // the vendor's own "too fast": 429 at Clearbit, 403 at Hunter
+	EnforceAnswer = "429"  // the vendor's own "too fast": 429, but 403 at Hunter
 	EnforceDrop   = "drop" // no answer at all
 	EnforceNone   = "none" // it is served, and counted as over the limit
 )
@@ -140,10 +141,11 @@ func checkProviders[V any](key string, m map[string]V) error {
 
 func isShare(f float64) bool { return f >= 0 && f <= 1 } // NaN is none
 
-// IsKnown reports whether the provider knows the person with the address.
-func (s Script) IsKnown(provider, email string) bool {
+// IsKnown reports whether the provider knows the person with the address, or
+// whatever else a call can be about ([Server.CallsFor]).
+func (s Script) IsKnown(provider, subject string) bool {
 	share, ok := s.Known[provider]
-	return !ok || s.chance("known", provider, email) < share
+	return !ok || s.chance("known", provider, subject) < share
 }
 
 // half is which half of a known person a provider keeps to itself: "person",

@@ -131,11 +131,12 @@ func (s *Server) SetFaults(faults ...Fault) error {
 	return nil
 }
 
-// IsKnown reports whether the provider knows the person with the address.
-func (s *Server) IsKnown(provider, email string) bool {
+// IsKnown reports whether the provider knows the person with the address, or what
+// else a call can be about: see [Server.CallsFor].
+func (s *Server) IsKnown(provider, subject string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.script.IsKnown(provider, email)
+	return s.script.IsKnown(provider, subject)
 }
 
 // Books are what the sandbox saw since the start or the last Reset.
@@ -150,11 +151,13 @@ func (s *Server) Books() Books {
 }
 
 // CallsFor is how many calls the provider got about the person with the address.
-func (s *Server) CallsFor(provider, email string) int {
+// Who was asked about without one is named as of [lead.PersonKey]:
+// "name:ann lee@acme.example". A company is "domain:acme.example".
+func (s *Server) CallsFor(provider, subject string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if l := s.ledgers[provider]; l != nil {
-		return l.callsFor(email)
+		return l.callsFor(subject)
 	}
 	return 0
 }

@@ -1,0 +1,189 @@
+package providers
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+	"slices"
+	"strings"
+
+	"backstop/lead"
+)
+
+// A described is the provider of a description.
+type described struct {
+	vendor
+	*Description
+}
+
+func (d *described) Name() string { return d.Description.Name }
+
+func (d *described) Plan(l lead.Lead, missing []lead.Field) ([]Call, string) {
+	q := question{l, missing}
+	words := wordsOf(q)
+	set, why := d.choose(words, missing)
+	if why != "" {
+		return nil, why
+	}
+	maps.DeleteFunc(words, func(w, _ string) bool { return !set.has(w) })
+	i := inquiry{q, set, words}
+	call := d.call(i)
+	call.Do = func(ctx context.Context) Answer { return d.ask(ctx, i) }
+	if d.poll != nil {
+		call.Poll = func(ctx context.Context, ticket string) Answer { return d.fetch(ctx, i, ticket) }
+	}
+	return []Call{call}, ""
+}
+
+// An inquiry is what a call asks, and by which values.
+type inquiry struct {
+	question
+	set   needSet
+	words map[string]string
+}
+
+// named is the person as far as the call asks by a name.
+func (i inquiry) named() named {
+	sent := lead.Lead{Name: i.words["name"], GivenName: i.words["given_name"], FamilyName: i.words["family_name"],
+		Company: i.words["company"], Domain: i.words["domain"]}
+	return question{lead: sent}.named()
+}
+
+// call is the call without its Do. Its answer depends on whom it is about and on
+// every other value that is sent.
+func (d *described) call(i inquiry) Call {
+	endpoint := strings.Trim(d.endpoint(), "/")
+	var c Call
+	var told needSet // by the subject
+	switch {
+	case i.set.has("email"):
+		c, told = d.about(i.lead, endpoint), needSet{"email"}
+	case i.named().name != "":
+		c, told = d.about(i.lead, endpoint), needSet{"name", "given_name", "family_name", "domain"}
+		c.Subject = i.named().key()
+		if !i.set.has("domain") {
+			told = append(told, "company")
+		}
+	case len(i.set) == 1 && i.set.has("domain"):
+		return d.aboutCompany(i.words["domain"], endpoint)
+	default:
+		c = d.about(i.lead, endpoint)
+	}
+	rest := slices.DeleteFunc(slices.Clone(i.set), told.has)
+	if len(rest) > 0 {
+		c.Variant += " " + fingerprint(rest, i.words)
+	}
+	return c
+}
+
+// choose is the first set of needs of which the lead has every value, and asked by
+// which the provider may tell something that is missing. What it is asked by it
+// does not tell: another address than the known one is not to be had for it.
+func (d *Description) choose(words map[string]string, missing []lead.Field) (set needSet, why string) {
+	why = "has too little to be asked about"
+	if len(d.needs) == 1 && d.needs[0].has("email") {
+		why = noEmail
+	}
+	for _, set := range d.needs {
+		if slices.ContainsFunc(set, func(w string) bool { return words[w] == "" }) {
+			continue
+		}
+		if slices.ContainsFunc(missing, func(f lead.Field) bool { return d.fills(f) && !set.has(echoes[f]) }) {
+			return set, ""
+		}
+		why = nothingToAdd
+	}
+	return nil, why
+}
+
+// fills reports whether the provider may know the field.
+func (d *Description) fills(f lead.Field) bool {
+	if f == lead.PersonName && d.fields[lead.PersonGivenName] != nil && d.fields[lead.PersonFamilyName] != nil {
+		return true
+	}
+	return d.fields[f] != nil
+}
+
+// endpoint is the request's path as the description has it, without a lead's
+// values.
+func (d *Description) endpoint() string {
+	path := ""
+	for _, p := range d.request.path {
+		if p.name != "" {
+			path += "{" + p.name + "}"
+		}
+		path += p.text
+	}
+	return path
+}
+
+// fingerprint stands for the words, the same for the same ones, and does not tell
+// them.
+func fingerprint(set needSet, words map[string]string) string {
+	h := sha256.New()
+	for _, w := range set {
+		h.Write([]byte(w + "\x00" + words[w] + "\x00"))
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// ask makes the request.
+func (d *described) ask(ctx context.Context, i inquiry) Answer {
+	r, failed := d.send(ctx, &d.request, i.words, i.set)
+	if failed != nil {
+		return *failed
+	}
+	a, doc := d.read(r, i)
+	if d.poll == nil || a.Class != lead.ClassPending {
+		return a
+	}
+	if a.Ticket = ticketAt(d.poll.ticket, doc); a.Ticket == "" {
+		return r.answer(lead.ClassTransient, "pending, without a ticket to ask for the result with", d.Now())
+	}
+	return a
+}
+
+// fetch asks for the result of a pending answer.
+func (d *described) fetch(ctx context.Context, i inquiry, ticket string) Answer {
+	words := maps.Clone(i.words)
+	words[ticketWord] = ticket
+	r, failed := d.send(ctx, &d.poll.describedRequest, words, nil)
+	if failed != nil {
+		return *failed
+	}
+	a, _ := d.read(r, i)
+	if a.Class == lead.ClassPending {
+		a.Ticket = ticket
+	}
+	return a
+}
+
+func (d *described) send(ctx context.Context, form *describedRequest, words map[string]string, set needSet) (reply, *Answer) {
+	q, unfit := form.make(words)
+	if unfit != "" {
+		return reply{}, unasked(unfit)
+	}
+	if form.idempotency != "" {
+		// The same for every attempt to ask the same, and another one for each
+		// provider, so that vendors cannot compare it.
+		q.header.Set(form.idempotency, fingerprint(append(needSet{d.Name() + " " + form.method + " " + d.endpoint()}, set...), words))
+	}
+	d.auth.sign(q, d.APIKey)
+	return d.do(ctx, q)
+}
+
+// maxTicket is the longest ticket that is taken.
+const maxTicket = 200
+
+func ticketAt(paths []jsonPath, doc node) string {
+	for _, p := range paths {
+		for _, n := range p.find(doc) {
+			word, _ := n.word()
+			if word = text(node{word}); word != "" && len(word) <= maxTicket && strings.Trim(word, ".") != "" {
+				return word
+			}
+		}
+	}
+	return ""
+}
