@@ -33,7 +33,8 @@ func (a *App) Answers(log zerolog.Logger, notKept func(provider string)) (*answe
 
 func agesOf(c config.Config) map[string]answers.Ages {
 	all := map[string]answers.Ages{}
-	for name, p := range c.Providers {
+	for _, name := range used(c) {
+		p := c.Providers[name]
 		all[name] = answers.Ages{
 			Positive: p.Answers.Positive, Negative: p.Answers.Negative,
 			Lease: p.Patience + p.Timeout + leaseMargin,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"strings"
 
@@ -14,7 +15,6 @@ import (
 
 	"backstop/config"
 	"backstop/ledger"
-	"backstop/providers"
 	"backstop/tasks"
 )
 
@@ -26,6 +26,7 @@ type App struct {
 	Ledger *ledger.Ledger        // nil unless opened
 	Queue  *tasks.Queue          // nil unless Redis was opened
 
+	client  *http.Client // once it was made
 	closers []func() error
 }
 
@@ -40,7 +41,7 @@ func New(c *cobra.Command) (*App, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read --config: %w", err)
 	}
-	cfg, err := config.Load(config.Source{File: file, Environ: os.Environ(), Facts: Facts()})
+	cfg, err := config.Load(Source(file, os.Environ()))
 	if err != nil {
 		return nil, Usage(err)
 	}
@@ -73,20 +74,6 @@ func FromConfig(cfg config.Config, stderr io.Writer) (*App, error) {
 	log := zerolog.New(stderr).Level(level).With().Timestamp().Logger()
 	redis.SetLogger(redisLog{log})
 	return &App{Config: cfg, Log: log}, nil
-}
-
-// Facts are the known providers as the configuration wants them.
-func Facts() map[string]config.Provider {
-	facts := map[string]config.Provider{}
-	for _, name := range providers.Names() {
-		f, _ := providers.FactsOf(name) // a name that Names gave is known
-		p := config.Provider{BaseURL: f.BaseURL, APIKeyEnv: f.KeyEnv}
-		for _, l := range f.Limits {
-			p.Limits = append(p.Limits, config.Limit{Rate: l.Rate, Per: l.Per})
-		}
-		facts[name] = p
-	}
-	return facts
 }
 
 // OpenLedger opens the ledger and brings its schema up to date.

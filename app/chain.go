@@ -21,10 +21,19 @@ func (a *App) Chains(gate resilience.Gate) (enrich, fallback *resilience.Chain, 
 	if err != nil {
 		return nil, nil, err
 	}
+	overwrite, err := fields("overwrite", a.Config.Overwrite)
+	if err != nil {
+		return nil, nil, err
+	}
+	rules, err := rulesOf(a.Config)
+	if err != nil {
+		return nil, nil, err
+	}
 	chain := func(names []string, retry resilience.Retry) (*resilience.Chain, error) {
 		c := &resilience.Chain{
 			Gate: gate, Want: want, Timeouts: map[string]time.Duration{}, Retry: retry,
 			Pending: resilience.Pending(a.Config.Pending), Now: time.Now,
+			Rules: rules, Overwrite: overwrite,
 		}
 		for _, name := range names {
 			p, err := a.provider(name, want)
@@ -51,21 +60,11 @@ func (a *App) Chains(gate resilience.Gate) (enrich, fallback *resilience.Chain, 
 }
 
 // wanted are the fields of a full profile.
-func wanted(c config.Config) ([]lead.Field, error) {
-	want := make([]lead.Field, len(c.Want))
-	for i, s := range c.Want {
-		f, err := lead.ParseField(s)
-		if err != nil {
-			return nil, Usagef("want: %w", err)
-		}
-		want[i] = f
-	}
-	return want, nil
-}
+func wanted(c config.Config) ([]lead.Field, error) { return fields("want", c.Want) }
 
 // provider makes one provider, or nil when it has no key.
 func (a *App) provider(name string, want []lead.Field) (providers.Provider, error) {
-	if name == "directory" {
+	if name == directory {
 		return providers.NewDirectory(func(ctx context.Context, email string) (lead.Profile, time.Time, bool, error) {
 			return a.Ledger.LookupPerson(ctx, email)
 		}), nil
@@ -75,12 +74,20 @@ func (a *App) provider(name string, want []lead.Field) (providers.Provider, erro
 		return nil, Usage(err)
 	}
 	c := a.Config.Providers[name]
-	if key == "" {
+	if key == "" && c.APIKeyEnv+c.APIKeyFile != "" {
 		a.Log.Warn().Str("event", "config").Str("provider", name).Str("variable", c.APIKeyEnv).
 			Msg("this provider has no API key and is left out; set the variable")
 		return nil, nil
 	}
-	p, err := providers.New(name, providers.Options{BaseURL: c.BaseURL, APIKey: key, Want: want})
+	client, err := a.httpClient()
+	if err != nil {
+		return nil, err
+	}
+	o := providers.Options{BaseURL: c.BaseURL, APIKey: key, Want: want, HTTP: client, MinLikelihood: c.MinLikelihood}
+	if c.Description != "" {
+		return described(name, c.Description, o)
+	}
+	p, err := providers.New(name, o)
 	if err != nil {
 		return nil, Usage(err)
 	}

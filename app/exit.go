@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"os/signal"
 	"strings"
@@ -45,6 +46,9 @@ func Main(root *cobra.Command) int {
 	ctx, stop := signalContext(context.Background(), os.Stderr)
 	defer stop()
 	prepare(root)
+	// net/http writes what a server sends beyond its answer to the standard logger,
+	// and that can be somebody's data. Nothing here uses it otherwise.
+	log.SetOutput(io.Discard)
 	err := root.ExecuteContext(ctx)
 	var usage usageError
 	switch {

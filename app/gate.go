@@ -32,7 +32,8 @@ func (a *App) Gate(replica string, log zerolog.Logger, hook func(resilience.Tran
 // gateConfigs are the providers as a gate wants them.
 func (a *App) gateConfigs() ([]resilience.GateConfig, error) {
 	var configs []resilience.GateConfig
-	for name, p := range a.Config.Providers {
+	for _, name := range used(a.Config) {
+		p := a.Config.Providers[name]
 		key, err := a.Config.APIKey(name)
 		if err != nil {
 			return nil, Usage(err)

@@ -49,8 +49,17 @@ func (a *App) NewReplica(name string, m *monitor.Metrics) (*Replica, error) {
 		return nil, errors.Join(err, gate.Shutdown(context.Background()))
 	}
 	enrich.Answers, fallback.Answers = store, store
+	spending, err := a.Credits(log, m.Capped)
+	if err != nil {
+		return nil, errors.Join(err, gate.Shutdown(context.Background()))
+	}
+	if spending != nil {
+		enrich.Credits, fallback.Credits = spending, spending
+	}
+	enrich.IsSuppressed, fallback.IsSuppressed = a.Ledger.IsSuppressed, a.Ledger.IsSuppressed
 	server := tasks.NewServer(a.Redis, tasks.Deps{
 		Ledger: a.Ledger, Queue: a.Queue, Chain: enrich, Fallback: fallback, Log: log, Observer: m,
+		ForgetAnswers: store.Forget, Retention: tasks.Retention(a.Config.Retention),
 	}, tasks.ServerConfig{Concurrency: a.Config.Worker.Concurrency, Grace: a.Config.Worker.Grace})
 	return &Replica{Name: name, Gate: gate, server: server, close: gate.Shutdown}, nil
 }

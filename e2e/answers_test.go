@@ -14,23 +14,25 @@ import (
 
 // spelling is the i-th person's address as the k-th source has it.
 func spelling(i, k int) string {
-	name := fmt.Sprintf("p%03d.lee", i)
+	name := fmt.Sprintf("p%04d.lee", i)
+	if i%4 == 0 {
+		return []string{
+			name + "@bücher.example", strings.ToUpper(name) + "@XN--BCHER-KVA.EXAMPLE", "<" + name + "@BÜCHER.example>",
+		}[k]
+	}
 	if i%2 == 0 {
 		return []string{
 			name + "@firm%03d.example", strings.ToUpper(name) + "@Firm%03d.EXAMPLE", "mailto:" + name + "@FIRM%03d.example",
 		}[k]
 	}
-	return []string{name + "@gmail.com", fmt.Sprintf("p%03d", i) + "lee+news@googlemail.com", fmt.Sprintf("P%03d", i) + ".L.e.e@GMail.com"}[k]
+	return []string{name + "@gmail.com", fmt.Sprintf("p%04d", i) + "lee+news@googlemail.com", fmt.Sprintf("P%04d", i) + ".L.e.e@GMail.com"}[k]
 }
 
 // The same people from three sources, each with spellings and IDs of its own, and
 // at the same time: each of them is paid for once at each provider.
 func TestAPersonInThreeSourcesIsPaidForOnce(t *testing.T) {
 	const sources = 3
-	n := 300
-	if testing.Short() {
-		n = 100
-	}
+	n := 1000
 	f := newFleet(t, "sqlite", `
 latency: {min: 20ms, max: 120ms}
 known: {clearbit: 0.7, hunter: 0.7}
@@ -45,7 +47,7 @@ known: {clearbit: 0.7, hunter: 0.7}
 			if strings.Contains(address, "%") {
 				address = fmt.Sprintf(address, i%100)
 			}
-			fmt.Fprintf(&b, "%d-%03d,%s\n", k, i, address)
+			fmt.Fprintf(&b, "%d-%04d,%s\n", k, i, address)
 		}
 		files = append(files, f.write(fmt.Sprintf("source%d.csv", k), b.String()))
 	}
@@ -72,9 +74,9 @@ func checkSources(t *testing.T, outcomes map[string]lead.Outcome, n, sources int
 	t.Helper()
 	calls, kept := 0, 0
 	for i := range n {
-		first := outcomes[fmt.Sprintf("0-%03d", i)]
+		first := outcomes[fmt.Sprintf("0-%04d", i)]
 		for k := range sources {
-			o := outcomes[fmt.Sprintf("%d-%03d", k, i)]
+			o := outcomes[fmt.Sprintf("%d-%04d", k, i)]
 			if o.Status == "" || o.Status != first.Status || o.Profile[lead.PersonTitle] != first.Profile[lead.PersonTitle] {
 				t.Fatalf("person %d: %s from source %d, %s from the first", i, o.Status, k, first.Status)
 			}
@@ -103,6 +105,9 @@ func (f *fleet) checkNothingInTheClear() {
 		f.t.Fatalf("there are %d kept answers, %v", len(keys), err)
 	}
 	for _, key := range keys {
+		if strings.HasSuffix(key, ":marks") { // of the secrets in use
+			continue
+		}
 		value := ""
 		if !strings.HasSuffix(key, ":all") {
 			value = rdb.Get(f.t.Context(), key).Val()

@@ -13,6 +13,8 @@ type Result struct {
 	LeadID    string
 	RequestID string
 	Duplicate bool // it had been accepted before
+	// Suppressed: the person asked not to be processed; the lead was turned away.
+	Suppressed bool
 }
 
 // A Sink accepts leads. The results are in the order of the leads. With an error
@@ -156,9 +158,12 @@ func (run *importRun) put(ctx context.Context) error {
 	results = results[:min(len(results), len(run.batch))]
 	for _, res := range results {
 		run.sum.Read++
-		if res.Duplicate {
+		switch {
+		case res.Suppressed:
+			run.sum.Skipped++
+		case res.Duplicate:
 			run.sum.Duplicate++
-		} else {
+		default:
 			run.sum.Accepted++
 		}
 	}

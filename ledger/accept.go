@@ -21,7 +21,8 @@ type Accepted struct {
 	Generation int
 	Duplicate  bool      // it was there before, or earlier in the batch
 	Live       bool      // not settled for its generation: it needs a task
-	Lead       lead.Lead // as stored
+	Suppressed bool      // the person asked not to be processed: unless it was there before, it is not stored
+	Lead       lead.Lead // as stored; the zero Lead if it is not
 }
 
 // acceptedRow is a new row of the table leads.
@@ -30,6 +31,7 @@ type acceptedRow struct {
 	RequestID  string `json:"request_id"`
 	Source     string `json:"source"`
 	EmailKey   string `json:"email_key"`
+	Person     string `json:"person"`
 	Lead       string `json:"lead"`
 	AcceptedAt int64  `json:"accepted_at"`
 
@@ -39,16 +41,15 @@ type acceptedRow struct {
 const (
 	// Rows are inserted in the order of their IDs: two processes that accept the
 	// same leads wait for each other's rows, and must not do so in a circle.
-	insertLeads = `INSERT INTO leads (lead_id, request_id, source, email_key, lead, accepted_at)
-SELECT lead_id, request_id, source, nullif(email_key, ''), lead, accepted_at
-FROM {rows $1: lead_id text, request_id text, source text, email_key text, lead text, accepted_at bigint} AS r
+	insertLeads = `INSERT INTO leads (lead_id, request_id, source, email_key, person, lead, accepted_at)
+SELECT lead_id, request_id, source, nullif(email_key, ''), person, lead, accepted_at
+FROM {rows $1: lead_id text, request_id text, source text, email_key text, person text, lead text, accepted_at bigint} AS r
 WHERE true ORDER BY lead_id
 ON CONFLICT (lead_id) DO NOTHING
 RETURNING lead_id`
 
-	readAccepted = `SELECT lead_id, request_id, generation, settled_generation, lead FROM leads WHERE lead_id IN {list $1}`
-
-	markEnqueued = `UPDATE leads SET enqueued_at = $1 WHERE generation = $2 AND lead_id IN {list $3}`
+	readAccepted = `SELECT l.lead_id, l.request_id, l.generation, l.settled_generation, l.lead, ` + suppressed + `
+FROM leads l LEFT JOIN outcomes o ON o.lead_id = l.lead_id WHERE l.lead_id IN {list $1}`
 
 	// acceptChunk bounds the size of one statement's parameter.
 	acceptChunk = 1000
@@ -63,14 +64,16 @@ const (
 
 // Accept takes leads, which must be as [lead.Normalize] returns them, into the
 // ledger: all of them, or with an error none. The results are in the order of the
-// leads. A lead that is there already stays as it is.
+// leads. A lead that is there already stays as it is. One whose person asked not to
+// be processed is turned away: it is [Accepted.Suppressed], which is also said of a
+// lead that is there already.
 //
 // While the database is away Accept tries again, for about ten seconds or until
 // ctx ends. If it was away only after it had committed, so that its answer was
 // lost, the leads are there with the request IDs of this call, and are new ones. An
 // error that [IsAway] recognizes, or that of ctx, leaves open whether they are there.
 func (l *Ledger) Accept(ctx context.Context, leads []lead.Lead) ([]Accepted, error) {
-	rows, ids, err := newLeads(leads, lead.At(l.now()))
+	rows, ids, err := l.newLeads(leads, lead.At(l.now()))
 	if err != nil {
 		return nil, fmt.Errorf("accept leads: %w", err)
 	}
@@ -137,7 +140,7 @@ func whileAway(ctx context.Context, op func() error) error {
 
 // newLeads makes rows of the leads, each once and in the order of their IDs, and
 // lists the ID of every lead.
-func newLeads(leads []lead.Lead, now lead.Time) (rows []acceptedRow, ids []string, err error) {
+func (l *Ledger) newLeads(leads []lead.Lead, now lead.Time) (rows []acceptedRow, ids []string, err error) {
 	seen := make(map[string]bool, len(leads))
 	for _, ld := range leads {
 		id := ld.ID()
@@ -156,7 +159,8 @@ func newLeads(leads []lead.Lead, now lead.Time) (rows []acceptedRow, ids []strin
 		}
 		rows = append(rows, acceptedRow{
 			LeadID: id, RequestID: "req_" + strings.ReplaceAll(request.String(), "-", ""),
-			Source: plain(ld.Source), EmailKey: plain(lead.EmailKey(ld.Email)), Lead: text, AcceptedAt: now.Millis(), is: ld,
+			Source: plain(ld.Source), EmailKey: plain(lead.EmailKey(ld.Email)),
+			Person: l.persons.hash(lead.PersonKey(ld)), Lead: text, AcceptedAt: now.Millis(), is: ld,
 		})
 	}
 	slices.SortFunc(rows, func(a, b acceptedRow) int { return strings.Compare(a.LeadID, b.LeadID) })
@@ -166,17 +170,19 @@ func newLeads(leads []lead.Lead, now lead.Time) (rows []acceptedRow, ids []strin
 // insertChunk stores those of the rows that are new and notes all as they are
 // stored.
 func insertChunk(ctx context.Context, s session, chunk []acceptedRow, stored map[string]Accepted) error {
-	table, err := jsonText(chunk)
+	taken, err := welcome(ctx, s, chunk, func(r acceptedRow) string { return r.Person })
 	if err != nil {
 		return err
 	}
-	inserted, err := readAll(ctx, s, scanText, insertLeads, table)
+	for _, r := range chunk {
+		stored[r.LeadID] = Accepted{LeadID: r.LeadID, Suppressed: true}
+	}
+	for _, r := range taken {
+		delete(stored, r.LeadID)
+	}
+	isNew, err := insertNew(ctx, s, taken)
 	if err != nil {
 		return fmt.Errorf("insert leads: %w", err)
-	}
-	isNew := make(map[string]bool, len(inserted))
-	for _, id := range inserted {
-		isNew[id] = true
 	}
 	var old []string
 	requests := map[string]string{}
@@ -200,10 +206,31 @@ func insertChunk(ctx context.Context, s session, chunk []acceptedRow, stored map
 		return fmt.Errorf("read leads that are there: %w", err)
 	}
 	for _, a := range duplicates {
+		a.Suppressed = a.Suppressed || stored[a.LeadID].Suppressed
 		a.Duplicate = a.RequestID != requests[a.LeadID] // else this very call stored it before
 		stored[a.LeadID] = a
 	}
 	return nil
+}
+
+// insertNew inserts the rows that are not there and returns their IDs.
+func insertNew(ctx context.Context, s session, rows []acceptedRow) (map[string]bool, error) {
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	table, err := jsonText(rows)
+	if err != nil {
+		return nil, err
+	}
+	inserted, err := readAll(ctx, s, scanText, insertLeads, table)
+	if err != nil {
+		return nil, err
+	}
+	isNew := make(map[string]bool, len(inserted))
+	for _, id := range inserted {
+		isNew[id] = true
+	}
+	return isNew, nil
 }
 
 func scanAccepted(r *sql.Rows) (Accepted, error) {
@@ -212,7 +239,7 @@ func scanAccepted(r *sql.Rows) (Accepted, error) {
 		settled int
 		text    string
 	)
-	if err := r.Scan(&a.LeadID, &a.RequestID, &a.Generation, &settled, &text); err != nil {
+	if err := r.Scan(&a.LeadID, &a.RequestID, &a.Generation, &settled, &text, &a.Suppressed); err != nil {
 		return a, err
 	}
 	a.Live = settled < a.Generation
@@ -223,51 +250,6 @@ func scanAccepted(r *sql.Rows) (Accepted, error) {
 func decode(what, text string, into any) error {
 	if err := json.Unmarshal([]byte(text), into); err != nil {
 		return fmt.Errorf("the %s in the ledger is damaged: not the JSON that was written", what)
-	}
-	return nil
-}
-
-// A Ref names a generation of a lead.
-type Ref struct {
-	LeadID     string
-	Generation int
-}
-
-// byGeneration groups the lead IDs of refs, as JSON arrays.
-func byGeneration(refs []Ref) (map[int]string, error) {
-	ids := map[int][]string{}
-	for _, r := range refs {
-		ids[r.Generation] = append(ids[r.Generation], r.LeadID)
-	}
-	lists := map[int]string{}
-	for generation, group := range ids {
-		list, err := jsonText(group)
-		if err != nil {
-			return nil, err
-		}
-		lists[generation] = list
-	}
-	return lists, nil
-}
-
-// MarkEnqueued notes that the leads have a task now. A lead that has gone on to
-// another generation is left alone.
-func (l *Ledger) MarkEnqueued(ctx context.Context, refs []Ref) error {
-	lists, err := byGeneration(refs)
-	if err != nil {
-		return fmt.Errorf("mark leads as enqueued: %w", err)
-	}
-	now := lead.At(l.now()).Millis()
-	err = l.writer.do(ctx, &write{run: func(ctx context.Context, s session) error {
-		for generation, list := range lists {
-			if err := s.exec(ctx, markEnqueued, now, generation, list); err != nil {
-				return err
-			}
-		}
-		return nil
-	}})
-	if err != nil {
-		return fmt.Errorf("mark leads as enqueued: %w", err)
 	}
 	return nil
 }

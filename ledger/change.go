@@ -13,12 +13,18 @@ import (
 // other, and written back, with one query for each table and not for each lead.
 type change struct {
 	leadID string
+	at     lead.Time
 	trail  []lead.TrailEntry
+	person string          // a settlement's: that of the address that was found
+	alone  bool            // nobody else may write meanwhile
 	edit   func(*row) fate // may be called more than once, each time on a fresh row
 
 	// Set when it was made. They are the change's own: its companions succeed.
-	err      error // nil, ErrNotFound or ErrStale
-	repeated bool  // all of it had been written before
+	err        error    // nil, ErrNotFound or ErrStale
+	repeated   bool     // all of it had been written before
+	erases     bool     // it found out that the person asked not to be processed,
+	suppresses []string // known by these hashes,
+	others     []Ref    // with these other leads
 }
 
 // row is a lead as a transaction read and locked it.
@@ -31,18 +37,26 @@ type row struct {
 	Progress          hexBytes `json:"progress"` // nil leaves the stored one
 	Version           int64    `json:"version"`
 	LastWrite         string   `json:"last_write"` // of those that are fenced
+	Credits           *string  `json:"credits"`    // nil leaves the stored ones
 
-	generation int
-	acceptedAt int64
-	started    lead.Time
-	added      []trailRow // to the trail, in this transaction
+	generation  int
+	acceptedAt  int64
+	started     lead.Time
+	added       []trailRow         // to the trail, in this transaction
+	creditsText string             // as stored
+	credits     map[string]float64 // with what was added; nil while nothing was
+	person      string
+	suppressed  map[string]bool // of the persons that this transaction is about; shared by its rows
+	erased      bool            // to be redacted at the end of the transaction
 
 	// The current outcome; Status is "" while there is none.
-	status       lead.Status
-	score        int
-	firstSettled lead.Time
-	settled      lead.Time
-	outcome      *outcomeRow // the outcome to write, if it changes
+	status        lead.Status
+	score         int
+	firstSettled  lead.Time
+	settled       lead.Time
+	outcomePerson string
+	trailExpired  bool
+	outcome       *outcomeRow // the outcome to write, if it changes
 }
 
 // outcomeRow is a row of the table outcomes.
@@ -54,6 +68,7 @@ type outcomeRow struct {
 	Profile        string      `json:"profile"`
 	Missing        string      `json:"missing"`
 	Provenance     string      `json:"provenance"`
+	Person         string      `json:"person"`
 	Retries        int         `json:"retries"`
 	Fallback       bool        `json:"fallback"`
 	AcceptedAt     int64       `json:"accepted_at"`
@@ -66,28 +81,29 @@ type outcomeRow struct {
 // for each other in a circle. The outcomes are read after the lock is held:
 // PostgreSQL re-reads only locked rows, and a join would give a stale score.
 const (
-	lockLeads = `SELECT lead_id, generation, settled_generation, retries, trail_length, accepted_at, started_at, version, last_write
+	lockLeads = `SELECT lead_id, generation, settled_generation, retries, trail_length, accepted_at, started_at, version, last_write,
+	credits, coalesce(person, '')
 FROM leads WHERE lead_id IN {list $1} ORDER BY lead_id {for update}`
 
-	readScores = `SELECT lead_id, status, score, first_settled_at, settled_at FROM outcomes WHERE lead_id IN {list $1}`
+	readScores = `SELECT lead_id, status, score, first_settled_at, settled_at, coalesce(person, ''), trail_expired FROM outcomes WHERE lead_id IN {list $1}`
 
 	updateLeads = `UPDATE leads SET settled_generation = r.settled_generation, retries = r.retries,
 	trail_length = r.trail_length, started_at = r.started_at, progress = coalesce(r.progress, leads.progress),
-	version = r.version, last_write = r.last_write
+	version = r.version, last_write = r.last_write, credits = coalesce(r.credits, leads.credits)
 FROM {rows $1: lead_id text, settled_generation bigint, retries bigint, trail_length bigint, started_at bigint, progress bytes,
-	version bigint, last_write text} AS r
+	version bigint, last_write text, credits text} AS r
 WHERE leads.lead_id = r.lead_id`
 
-	upsertOutcomes = `INSERT INTO outcomes (lead_id, status, score, reason, profile, missing, provenance, retries, fallback,
+	upsertOutcomes = `INSERT INTO outcomes (lead_id, status, score, reason, profile, missing, provenance, person, retries, fallback,
 	accepted_at, started_at, first_settled_at, settled_at)
-SELECT lead_id, status, score, reason, profile, missing, provenance, retries, fallback,
+SELECT lead_id, status, score, reason, profile, missing, provenance, person, retries, fallback,
 	accepted_at, started_at, first_settled_at, settled_at
-FROM {rows $1: lead_id text, status text, score bigint, reason text, profile text, missing text, provenance text, retries bigint,
+FROM {rows $1: lead_id text, status text, score bigint, reason text, profile text, missing text, provenance text, person text, retries bigint,
 	fallback boolean, accepted_at bigint, started_at bigint, first_settled_at bigint, settled_at bigint} AS r
 WHERE true
 ON CONFLICT (lead_id) DO UPDATE SET status = excluded.status, score = excluded.score, reason = excluded.reason,
-	profile = excluded.profile, missing = excluded.missing, provenance = excluded.provenance, retries = excluded.retries,
-	fallback = excluded.fallback, started_at = excluded.started_at, settled_at = excluded.settled_at
+	profile = excluded.profile, missing = excluded.missing, provenance = excluded.provenance, person = excluded.person,
+	retries = excluded.retries, fallback = excluded.fallback, started_at = excluded.started_at, settled_at = excluded.settled_at
 WHERE excluded.score > outcomes.score`
 )
 
@@ -96,15 +112,14 @@ func apply(ctx context.Context, s session, changes []*change) error {
 	if len(changes) == 0 {
 		return nil
 	}
-	rows, err := lockRows(ctx, s, changes)
+	rows, err := lockChanged(ctx, s, changes)
 	if err != nil {
 		return err
 	}
 	var (
 		changed  []*row
 		seen     = map[string]bool{}
-		trail    []trailRow
-		outcomes []*outcomeRow
+		spending = map[spendingRow]float64{}
 	)
 	for _, c := range changes {
 		r := rows[c.leadID]
@@ -112,12 +127,7 @@ func apply(ctx context.Context, s session, changes []*change) error {
 			c.err = ErrNotFound
 			continue
 		}
-		f := c.edit(r)
-		c.err, c.repeated = nil, f == repeated
-		if f == stale {
-			c.err = ErrStale
-		}
-		if err := r.extend(ctx, s, c, f); err != nil {
+		if err := r.change(ctx, s, c, spending); err != nil {
 			return err
 		}
 		if !seen[c.leadID] {
@@ -125,10 +135,52 @@ func apply(ctx context.Context, s session, changes []*change) error {
 			changed = append(changed, r)
 		}
 	}
+	if err := writeChanged(ctx, s, changed); err != nil {
+		return err
+	}
+	for _, c := range changes {
+		if c.erases {
+			if err := c.redact(ctx, s); err != nil {
+				return err
+			}
+		}
+	}
+	// The last thing, because everybody writes to these few rows.
+	if err := writeSpending(ctx, s, spending); err != nil {
+		return fmt.Errorf("add up spending: %w", err)
+	}
+	return nil
+}
+
+// change makes one change to the row.
+func (r *row) change(ctx context.Context, s session, c *change, spending map[spendingRow]float64) error {
+	c.erases, c.suppresses, c.others = false, nil, nil
+	f := c.edit(r)
+	c.err, c.repeated = nil, f == repeated
+	if f == stale {
+		c.err = ErrStale
+	}
+	before := len(r.added)
+	if err := r.extend(ctx, s, c, f); err != nil {
+		return err
+	}
+	return r.charge(r.added[before:], c.at, spending)
+}
+
+// writeChanged writes the rows with all that was added to them.
+func writeChanged(ctx context.Context, s session, changed []*row) error {
+	var (
+		trail    []trailRow
+		outcomes []*outcomeRow
+		revived  []string
+	)
 	for _, r := range changed {
 		trail = append(trail, r.added...)
 		if r.outcome != nil {
 			outcomes = append(outcomes, r.outcome)
+		}
+		if r.trailExpired && len(r.added) > 0 {
+			revived = append(revived, r.LeadID)
 		}
 	}
 	if err := writeRows(ctx, s, updateLeads, changed); err != nil {
@@ -139,6 +191,9 @@ func apply(ctx context.Context, s session, changes []*change) error {
 	}
 	if err := writeRows(ctx, s, upsertOutcomes, outcomes); err != nil {
 		return fmt.Errorf("write outcomes: %w", err)
+	}
+	if err := writeRows(ctx, s, markTrailsKept, revived); err != nil {
+		return fmt.Errorf("mark new trails: %w", err)
 	}
 	return nil
 }
@@ -155,13 +210,37 @@ func writeRows[T any](ctx context.Context, s session, query string, rows []T) er
 	return s.exec(ctx, query, table)
 }
 
-// lockRows reads the leads of the changes, with their outcomes, and keeps them
-// from changing until the transaction ends.
-func lockRows(ctx context.Context, s session, changes []*change) (map[string]*row, error) {
-	ids := make([]string, len(changes))
-	for i, c := range changes {
-		ids[i] = c.leadID
+// lockChanged locks the leads of the changes, and tells them who of their persons
+// asked not to be processed.
+func lockChanged(ctx context.Context, s session, changes []*change) (map[string]*row, error) {
+	var ids, persons []string
+	for _, c := range changes {
+		ids = append(ids, c.leadID)
+		if c.person != "" {
+			persons = append(persons, c.person)
+		}
 	}
+	rows, err := lockRows(ctx, s, ids)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range rows {
+		for _, person := range []string{r.person, r.outcomePerson} {
+			if person != "" {
+				persons = append(persons, person)
+			}
+		}
+	}
+	suppressed, err := suppressedAmong(ctx, s, persons)
+	for _, r := range rows {
+		r.suppressed = suppressed
+	}
+	return rows, err
+}
+
+// lockRows reads leads, with their outcomes, and keeps them from changing until
+// the transaction ends.
+func lockRows(ctx context.Context, s session, ids []string) (map[string]*row, error) {
 	list, err := jsonText(ids)
 	if err != nil {
 		return nil, err
@@ -170,7 +249,7 @@ func lockRows(ctx context.Context, s session, changes []*change) (map[string]*ro
 	_, err = readAll(ctx, s, func(sr *sql.Rows) (struct{}, error) {
 		var r row
 		err := sr.Scan(&r.LeadID, &r.generation, &r.SettledGeneration, &r.Retries, &r.TrailLength, &r.acceptedAt,
-			stamp{&r.started}, &r.Version, &r.LastWrite)
+			stamp{&r.started}, &r.Version, &r.LastWrite, &r.creditsText, &r.person)
 		r.StartedAt = millis(r.started)
 		rows[r.LeadID] = &r
 		return struct{}{}, err
@@ -184,10 +263,12 @@ func lockRows(ctx context.Context, s session, changes []*change) (map[string]*ro
 			status                lead.Status
 			score                 int
 			firstSettled, settled lead.Time
+			person                string
+			expired               bool
 		)
-		err := sr.Scan(&id, &status, &score, stamp{&firstSettled}, stamp{&settled})
+		err := sr.Scan(&id, &status, &score, stamp{&firstSettled}, stamp{&settled}, &person, &expired)
 		if r := rows[id]; r != nil {
-			r.status, r.score, r.firstSettled, r.settled = status, score, firstSettled, settled
+			r.status, r.score, r.firstSettled, r.settled, r.outcomePerson, r.trailExpired = status, score, firstSettled, settled, person, expired
 		}
 		return struct{}{}, err
 	}, readScores, list)

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,8 +21,17 @@ const writeTimeout = 30 * time.Second
 type write struct {
 	change *change
 	run    func(context.Context, session) error // may run more than once
+	alone  bool                                 // no other write may be under way, in any process
+	erases bool                                 // it removed personal data; run may set it
+	purges bool                                 // and no trace of that may stay
 	done   chan error                           // buffered: the caller may have left
 }
+
+// mustBeAlone reports whether it is known that the write must be alone.
+func (wr *write) mustBeAlone() bool { return wr.alone || wr.change != nil && wr.change.alone }
+
+// erased reports whether the write, which was committed, removed personal data.
+func (wr *write) erased() bool { return wr.erases || wr.change != nil && wr.change.erases }
 
 // writer is the one goroutine of a ledger that writes. It groups the writes of
 // many callers into one transaction each, because a commit waits for the disk and
@@ -39,6 +49,10 @@ type writer struct {
 	stopped chan struct{}
 
 	last int // the size of the last group
+
+	unscrubbed bool      // something was erased and may be in the database's log still
+	unpurged   bool      // and is to be looked for in the whole database
+	scrubbed   time.Time // when that was last tried
 }
 
 func startWriter(db *sql.DB, d *dialect, o Options) *writer {
@@ -88,6 +102,7 @@ func (w *writer) loop() {
 				w.commitAll(w.collect(first))
 				continue
 			}
+			w.scrub()
 			return
 		}
 	}
@@ -141,6 +156,14 @@ func (w *writer) commitAll(group []*write) {
 		w.commitAll(group[len(group)/2:])
 		return
 	}
+	if err == nil {
+		fresh := slices.ContainsFunc(group, (*write).erased)
+		w.unscrubbed = w.unscrubbed || fresh
+		w.unpurged = slices.ContainsFunc(group, func(wr *write) bool { return wr.purges })
+		if fresh || time.Since(w.scrubbed) > scrubPause {
+			w.scrub()
+		}
+	}
 	for _, wr := range group {
 		switch {
 		case err != nil:
@@ -163,12 +186,18 @@ func (w *writer) commit(group []*write) (err error) {
 	watch := time.AfterFunc(w.timeout, cancel)
 	defer watch.Stop()
 	alive := func() { watch.Reset(w.timeout) }
+	alone := slices.ContainsFunc(group, (*write).mustBeAlone)
 	for range contentionTries {
-		err = w.transaction(ctx, group, alive)
+		err = w.transaction(ctx, group, alone, alive)
 		var pg *pgconn.PgError
-		if !errors.As(err, &pg) || !isContention(pg.Code) {
-			break
+		switch {
+		case errors.Is(err, errNotAlone):
+			alone = true
+			continue
+		case errors.As(err, &pg) && isContention(pg.Code):
+			continue
 		}
+		break
 	}
 	if err != nil && ctx.Err() != nil {
 		return errTimeout
@@ -176,13 +205,16 @@ func (w *writer) commit(group []*write) (err error) {
 	return clean(err)
 }
 
-func (w *writer) transaction(ctx context.Context, group []*write, alive func()) error {
+func (w *writer) transaction(ctx context.Context, group []*write, alone bool, alive func()) error {
 	tx, err := w.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer tx.Rollback() // after a commit it does nothing; otherwise the error says more
-	s := session{tx, w.dialect, alive}
+	s := session{on: tx, dialect: w.dialect, alive: alive, alone: alone}
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
 	var changes []*change
 	for _, wr := range group {
 		switch {
@@ -198,4 +230,37 @@ func (w *writer) transaction(ctx context.Context, group []*write, alive func()) 
 		return err
 	}
 	return tx.Commit()
+}
+
+// enter makes sure that a write that is alone is, in all processes: it waits for the
+// other writes that are under way, and those that come wait for it.
+func (s session) enter(ctx context.Context) error {
+	query := s.dialect.beside
+	if s.alone {
+		query = s.dialect.alone
+	}
+	if query == "" {
+		return nil
+	}
+	return s.exec(ctx, query)
+}
+
+// How the writer rids the database's log of what was erased.
+const (
+	scrubPause   = time.Second            // from one try to the next
+	scrubTimeout = 100 * time.Millisecond // for those who read
+)
+
+// scrub removes what was erased from the database's log. It is tried again after
+// later writes if somebody was reading, and at the end. A purge is tried once.
+func (w *writer) scrub() {
+	if !w.unscrubbed || w.dialect.scrub == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), w.timeout)
+	defer cancel()
+	done, err := w.dialect.scrub(ctx, w.db, w.unpurged, scrubTimeout)
+	w.scrubbed, w.unpurged = time.Now(), false
+	// An error is that of a file that cannot be written, which the next write reports.
+	w.unscrubbed = err != nil || !done
 }

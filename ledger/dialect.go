@@ -24,22 +24,28 @@ import (
 //	$1                           a parameter
 //	{list $1}                    a subquery over a JSON array of strings
 //	{rows $1: a text, b bigint}  a table over a JSON array of objects, with the
-//	                             column types text, bigint, boolean and bytes
-//	                             (bytes are given in hexadecimal)
+//	                             column types text, bigint, boolean, double
+//	                             precision and bytes (given in hexadecimal)
 //	{for update}                 locks the rows read until the transaction ends
 //
 // A list or table as one JSON parameter has no limit on its length, needs one
 // round trip, and gives one statement text for every length.
 type dialect struct {
-	name       string
-	goose      goose.Dialect
-	list       string
-	rows       func(param string, columns []column) string
-	forUpdate  string
-	parameter  string        // stands before a parameter's number
-	snapshot   sql.TxOptions // a transaction in which every query sees the same state
-	lock       func(url string) migrationLock
-	open       func(ctx context.Context, url string) (write, read *sql.DB, err error)
+	name      string
+	goose     goose.Dialect
+	list      string
+	rows      func(param string, columns []column) string
+	forUpdate string
+	parameter string        // stands before a parameter's number
+	beside    string        // begins a write, which others may be beside; may be empty
+	alone     string        // begins a write that must be alone; may be empty
+	snapshot  sql.TxOptions // a transaction in which every query sees the same state
+	lock      func(url string) migrationLock
+	open      func(ctx context.Context, url string) (write, read *sql.DB, err error)
+	// scrub removes from the database's log what is not in the database any more,
+	// unless others need it for longer than patience; nil if that cannot be done. With
+	// purge it first rewrites the database, if that takes a moment only.
+	scrub      func(ctx context.Context, db *sql.DB, purge bool, patience time.Duration) (done bool, err error)
 	translated sync.Map // query in the notation: query of the database
 }
 
@@ -105,6 +111,7 @@ var onSQLite = &dialect{
 	snapshot: sql.TxOptions{ReadOnly: true}, // WAL: a transaction sees what its first read saw
 	lock:     func(url string) migrationLock { return fileLock(strings.TrimPrefix(url, "sqlite://")) },
 	open:     openSQLite,
+	scrub:    scrubSQLite, // and every write is alone anyway
 }
 
 // sqliteBusy is how long a connection waits for another process's transaction.
@@ -117,13 +124,14 @@ const sqliteReaders = 8
 // openSQLite opens one connection that writes, since SQLite has one writer at a
 // time anyway, and a pool that reads beside it (https://www.sqlite.org/wal.html).
 // BEGIN IMMEDIATE takes the write lock at once, so that a transaction never has
-// to upgrade, which could fail with SQLITE_BUSY without any waiting.
+// to upgrade, which could fail with SQLITE_BUSY without any waiting. What is deleted
+// is overwritten (https://www.sqlite.org/pragma.html#pragma_secure_delete).
 func openSQLite(ctx context.Context, rawURL string) (write, read *sql.DB, err error) {
 	path, err := createFile(strings.TrimPrefix(rawURL, "sqlite://"))
 	if err != nil {
 		return nil, nil, err
 	}
-	if write, err = sql.Open("sqlite", sqliteDSN(path, "_txlock=immediate", "_pragma=journal_mode(WAL)", "_pragma=synchronous(FULL)")); err != nil {
+	if write, err = sql.Open("sqlite", sqliteDSN(path, "_txlock=immediate", "_pragma=journal_mode(WAL)", "_pragma=synchronous(FULL)", "_pragma=secure_delete(1)")); err != nil {
 		return nil, nil, fmt.Errorf("open ledger file: %w", err)
 	}
 	if read, err = sql.Open("sqlite", sqliteDSN(path, "_pragma=query_only(1)")); err != nil {
@@ -194,9 +202,14 @@ var onPostgres = &dialect{
 		return "SELECT " + strings.Join(exprs, ", ") + " FROM jsonb_to_recordset(" + param + "::jsonb) AS x(" + strings.Join(defs, ", ") + ")"
 	},
 	forUpdate: "FOR UPDATE",
-	snapshot:  sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead},
-	lock:      func(string) migrationLock { return advisoryLock{} },
-	open:      openPostgres,
+	// These modes are chosen because the first goes with itself but not with the
+	// second, and none of them keeps anybody from reading
+	// (https://www.postgresql.org/docs/current/explicit-locking.html#LOCKING-TABLES).
+	beside:   "LOCK TABLE suppressions IN ROW SHARE MODE",
+	alone:    "LOCK TABLE suppressions IN EXCLUSIVE MODE",
+	snapshot: sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead},
+	lock:     func(string) migrationLock { return advisoryLock{} },
+	open:     openPostgres,
 }
 
 // postgresConns bounds the connections of one process: its writer's and its

@@ -16,7 +16,17 @@
 //     trail ([ErrStale]). It is told by the [Record.Version] that it began from.
 //   - A write whose commit succeeded and whose answer was lost may be repeated, and
 //     counts once.
-//   - The trail only grows. It is kept whether or not an outcome is replaced.
+//   - The trail only grows, until it expires or the person is erased. It is kept
+//     whether or not an outcome is replaced.
+//   - Who asked not to be processed is not taken in ([Accepted.Suppressed]), is not
+//     kept, and ends as suppressed, whatever a run that is under way has found: a
+//     person who is forgotten ([Ledger.Forget]) or settled as suppressed is erased in one
+//     transaction, alone among the writes of all processes, from all their leads,
+//     which are found by any spelling of their address. What remains is a hash,
+//     keyed by a secret of this ledger, and never expires.
+//   - What calls cost is added up in the transaction that appends them to a trail, once
+//     for each entry ([Ledger.Spent]). It outlives the leads.
+//   - Nothing that is live expires ([Ledger.Expire]).
 //   - Errors and logs of this package hold no lead data and no password.
 //     [IsAway] tells a database that cannot be reached, where trying again later
 //     is right, from a write that cannot succeed.

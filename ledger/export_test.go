@@ -2,8 +2,13 @@ package ledger
 
 import (
 	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
 	"strings"
 	"testing"
+
+	"github.com/pressly/goose/v3"
 )
 
 // WriterPragma is a pragma of the connection that writes.
@@ -21,15 +26,110 @@ const (
 	UnqueuedQuery = unqueuedRecords
 )
 
+// AllText is all that is in the database, of every table and column.
+func AllText(t *testing.T, l *Ledger) string {
+	t.Helper()
+	tables := "SELECT name FROM sqlite_schema WHERE type = 'table'"
+	if l.dialect == onPostgres {
+		tables = "SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()"
+	}
+	names, err := readAll(t.Context(), l.reader(), scanText, tables)
+	if err != nil || len(names) < 8 {
+		t.Fatalf("%d tables: %v", len(names), err)
+	}
+	var text strings.Builder
+	for _, name := range names {
+		rows, err := readAll(t.Context(), l.reader(), func(r *sql.Rows) (string, error) {
+			columns, err := r.Columns()
+			if err != nil {
+				return "", err
+			}
+			values, targets := make([]sql.NullString, len(columns)), make([]any, len(columns))
+			for i := range values {
+				targets[i] = &values[i]
+			}
+			err = r.Scan(targets...)
+			return fmt.Sprint(values), err
+		}, "SELECT * FROM "+name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text.WriteString(name + ":\n" + strings.Join(rows, "\n") + "\n")
+	}
+	return text.String()
+}
+
+// Hash is the ledger's keyed hash of a text.
+func Hash(l *Ledger, text string) string { return l.persons.hash(text) }
+
+// The queries about people and about age.
+var indexedQueries = []string{
+	recordsOfPersons, leadsToRedact, selectSuppressed, deletePeople, redactTrails, redactOutcomes, deleteTrails, deleteLeads, oldOutcomes, oldTrails,
+	lockLeads, readScores, readAccepted, recordByID, recordsByKey, reopenLeads, selectSpent,
+	unkeyedRows[0].page, unkeyedRows[1].page, unkeyedRows[2].page,
+}
+
+// IndexedPlans are SQLite's plans for the queries that must not read a whole table.
+func IndexedPlans(t *testing.T, l *Ledger) map[string]string {
+	plans := map[string]string{}
+	for _, query := range indexedQueries {
+		plans[query] = explain(t, l, query, "[]", 0, 1, 1)
+	}
+	return plans
+}
+
 // SweepPlan is SQLite's plan for a page of a sweep.
 func SweepPlan(t *testing.T, l *Ledger, query string) string {
+	return explain(t, l, query, "", 0, 1)
+}
+
+func explain(t *testing.T, l *Ledger, query string, args ...any) string {
 	t.Helper()
 	lines, err := readAll(t.Context(), l.reader(), func(r *sql.Rows) (line string, err error) {
 		var id, parent, unused int
 		return line, r.Scan(&id, &parent, &unused, &line)
-	}, "EXPLAIN QUERY PLAN "+query, "", 0, 1)
+	}, "EXPLAIN QUERY PLAN "+query, args[:strings.Count(parameters(query), "$")]...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return strings.Join(lines, "\n")
+}
+
+// parameters are the different parameters of a query.
+func parameters(query string) (all string) {
+	for _, p := range []string{"$1", "$2", "$3", "$4"} {
+		if strings.Contains(query, p) {
+			all += p
+		}
+	}
+	return all
+}
+
+// MigrateDown takes a closed ledger back to an earlier schema.
+func MigrateDown(t *testing.T, url string, version int64) {
+	t.Helper()
+	d, err := dialectOf(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write, read, err := d.open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := errors.Join(write.Close(), read.Close()); err != nil {
+			t.Error(err)
+		}
+	}()
+	dir, err := fs.Sub(migrations, "migrations/"+d.name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := goose.NewProvider(d.goose, write, dir, goose.WithDisableGlobalRegistry(true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.DownTo(t.Context(), version); err != nil {
+		t.Fatal(err)
+	}
 }

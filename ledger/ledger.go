@@ -44,6 +44,7 @@ type Ledger struct {
 	db      *sql.DB // reads
 	now     func() time.Time
 	writer  *writer
+	persons hasher
 	close   func() error
 }
 
@@ -74,8 +75,15 @@ func Open(ctx context.Context, url string, o Options) (*Ledger, error) {
 	if err := migrate(ctx, d, url, write); err != nil {
 		return nil, errors.Join(err, closeDBs())
 	}
-	w := startWriter(write, d, o)
-	return &Ledger{dialect: d, db: read, now: o.Now, writer: w, close: closeDBs}, nil
+	persons, err := readHasher(ctx, session{on: write, dialect: d})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open ledger: %w", err), closeDBs())
+	}
+	l := &Ledger{dialect: d, db: read, now: o.Now, writer: startWriter(write, d, o), persons: persons, close: closeDBs}
+	if err := l.fillPersons(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("open ledger: %w", err), l.Close())
+	}
+	return l, nil
 }
 
 // Close finishes the writes that have begun and closes the database. Writes that
@@ -106,10 +114,17 @@ type session struct {
 		ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	}
 	dialect *dialect
-	alive   func() // called after each statement
+	alive   func() // called after each statement; may be nil
+	alone   bool   // no other write is under way
 }
 
-func (l *Ledger) reader() session { return session{l.db, l.dialect, func() {}} }
+func (l *Ledger) reader() session { return session{on: l.db, dialect: l.dialect} }
+
+func (s session) answered() {
+	if s.alive != nil {
+		s.alive()
+	}
+}
 
 // snapshot runs f on one unchanging state of the ledger.
 func (l *Ledger) snapshot(ctx context.Context, f func(session) error) error {
@@ -119,13 +134,24 @@ func (l *Ledger) snapshot(ctx context.Context, f func(session) error) error {
 		return clean(err)
 	}
 	defer tx.Rollback() // it only read: there is nothing to lose
-	return f(session{tx, l.dialect, func() {}})
+	return f(session{on: tx, dialect: l.dialect})
 }
 
 func (s session) exec(ctx context.Context, query string, args ...any) error {
 	_, err := s.on.ExecContext(ctx, s.dialect.sql(query), args...)
-	s.alive()
+	s.answered()
 	return clean(err)
+}
+
+// count is exec that says how many rows it was about.
+func (s session) count(ctx context.Context, query string, args ...any) (int, error) {
+	result, err := s.on.ExecContext(ctx, s.dialect.sql(query), args...)
+	s.answered()
+	if err != nil {
+		return 0, clean(err)
+	}
+	n, err := result.RowsAffected()
+	return int(n), clean(err)
 }
 
 // readAll returns what scan makes of each row. All rows are in memory: page
@@ -135,7 +161,7 @@ func readAll[T any](ctx context.Context, s session, scan func(*sql.Rows) (T, err
 	if err != nil {
 		return nil, clean(err)
 	}
-	defer s.alive()
+	defer s.answered()
 	defer rows.Close() // its error, if any, is also that of rows.Err
 	var all []T
 	for rows.Next() {

@@ -68,7 +68,7 @@ func TestASQLiteLedgerIsForItsOwnerOnlyAndMayHaveAnyName(t *testing.T) {
 func TestASQLiteLedgerWritesThroughToTheDisk(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	l := open(t, "sqlite://"+path, ledger.Options{})
-	for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1", "busy_timeout": "10000"} {
+	for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1", "busy_timeout": "10000", "secure_delete": "1"} {
 		if got := ledger.WriterPragma(t, l, pragma); got != want {
 			t.Errorf("%s is %s, want %s", pragma, got, want)
 		}
@@ -110,7 +110,7 @@ func TestALedgerOfANewerProgramIsRefused(t *testing.T) {
 			if err == nil {
 				t.Fatal(again.Close(), "it was opened")
 			}
-			if !strings.Contains(err.Error(), "newer version of this program (schema 999; this one knows 2)") || ledger.IsAway(err) {
+			if !strings.Contains(err.Error(), "newer version of this program (schema 999; this one knows 3)") || ledger.IsAway(err) {
 				t.Errorf("got %v", err)
 			}
 		})

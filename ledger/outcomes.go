@@ -27,14 +27,14 @@ const outcomePage = 500
 const (
 	outcomeColumns = `l.lead_id, l.request_id, l.lead, coalesce(o.status, ''), coalesce(o.reason, ''),
 	coalesce(o.profile, '{}'), coalesce(o.missing, '[]'), coalesce(o.provenance, '{}'),
-	l.accepted_at, CASE WHEN o.lead_id IS NULL THEN l.started_at ELSE o.started_at END, o.settled_at`
+	l.accepted_at, CASE WHEN o.lead_id IS NULL THEN l.started_at ELSE o.started_at END, o.settled_at, l.credits`
 
 	outcomeByID = `SELECT ` + outcomeColumns + ` FROM leads l LEFT JOIN outcomes o ON o.lead_id = l.lead_id WHERE l.lead_id = $1`
 
 	outcomesAfter = `SELECT ` + outcomeColumns + ` FROM outcomes o JOIN leads l ON l.lead_id = o.lead_id
 WHERE (o.settled_at, o.lead_id) > ($1, $2)`
 
-	trailsByLead = `SELECT lead_id, attempt, provider, class, status, detail, at, ms FROM trail
+	trailsByLead = `SELECT lead_id, attempt, provider, class, status, detail, at, ms, credits, conflicts FROM trail
 WHERE lead_id IN {list $1} ORDER BY lead_id, n`
 )
 
@@ -43,14 +43,16 @@ func scanOutcome(rows *sql.Rows) (lead.Outcome, error) {
 		o                                      = lead.Outcome{Trail: []lead.TrailEntry{}}
 		from                                   lead.Lead
 		fromText, profile, missing, provenance string
+		credits                                string
 	)
 	err := rows.Scan(&o.LeadID, &o.RequestID, &fromText, &o.Status, &o.Reason, &profile, &missing, &provenance,
-		stamp{&o.AcceptedAt}, stamp{&o.StartedAt}, stamp{&o.SettledAt})
+		stamp{&o.AcceptedAt}, stamp{&o.StartedAt}, stamp{&o.SettledAt}, &credits)
 	if err != nil {
 		return o, err
 	}
 	err = errors.Join(decode("lead", fromText, &from), decode("profile", profile, &o.Profile),
-		decode("list of missing fields", missing, &o.Missing), decode("provenance", provenance, &o.Provenance))
+		decode("list of missing fields", missing, &o.Missing), decode("provenance", provenance, &o.Provenance),
+		decode("credits", credits, &o.Credits))
 	o.Source, o.SourceID = from.Source, from.SourceID
 	return o, err
 }
@@ -149,10 +151,13 @@ func addTrails(ctx context.Context, s session, outcomes []lead.Outcome) error {
 	}
 	_, err = readAll(ctx, s, func(rows *sql.Rows) (struct{}, error) {
 		var (
-			id string
-			e  lead.TrailEntry
+			id, conflicts string
+			e             lead.TrailEntry
 		)
-		err := rows.Scan(&id, &e.Attempt, &e.Provider, &e.Class, &e.Status, &e.Detail, stamp{&e.At}, &e.Millis)
+		err := rows.Scan(&id, &e.Attempt, &e.Provider, &e.Class, &e.Status, &e.Detail, stamp{&e.At}, &e.Millis, &e.Credits, &conflicts)
+		if err == nil && conflicts != "" {
+			err = decode("conflicts", conflicts, &e.Conflicts)
+		}
 		if err == nil {
 			at[id].Trail = append(at[id].Trail, e)
 		}

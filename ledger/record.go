@@ -18,6 +18,7 @@ type Record struct {
 	Generation        int
 	SettledGeneration int
 	Lead              lead.Lead
+	Suppressed        bool        // the person asked not to be processed: settle it so, and ask nobody about them
 	Status            lead.Status // "" while there is no outcome
 	Progress          []byte      // what the last attempt left for the next one
 	Version           int64       // rises with every Record, Reopen and fenced Settle; at least 1
@@ -31,7 +32,10 @@ type Record struct {
 func (r Record) Live() bool { return r.SettledGeneration < r.Generation }
 
 const (
-	selectRecords = `SELECT l.lead_id, l.request_id, l.generation, l.settled_generation, l.lead, coalesce(o.status, ''), l.progress, l.version,
+	// suppressed is a condition on a lead l and its outcome o, if any.
+	suppressed = `EXISTS (SELECT 1 FROM suppressions s WHERE s.person IN (l.person, o.person))`
+
+	selectRecords = `SELECT l.lead_id, l.request_id, l.generation, l.settled_generation, l.lead, ` + suppressed + `, coalesce(o.status, ''), l.progress, l.version,
 	l.accepted_at, l.enqueued_at, l.started_at, o.settled_at
 FROM leads l LEFT JOIN outcomes o ON o.lead_id = l.lead_id
 `
@@ -55,7 +59,7 @@ func scanRecord(rows *sql.Rows) (Record, error) {
 		r    Record
 		text string
 	)
-	err := rows.Scan(&r.LeadID, &r.RequestID, &r.Generation, &r.SettledGeneration, &text, &r.Status, &r.Progress, &r.Version,
+	err := rows.Scan(&r.LeadID, &r.RequestID, &r.Generation, &r.SettledGeneration, &text, &r.Suppressed, &r.Status, &r.Progress, &r.Version,
 		stamp{&r.AcceptedAt}, stamp{&r.EnqueuedAt}, stamp{&r.StartedAt}, stamp{&r.SettledAt})
 	if err != nil {
 		return r, err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"backstop/lead"
 )
@@ -29,13 +28,15 @@ type Attempt struct {
 // the run began from, only extends the trail: the calls in it were made. The error
 // is [ErrStale]. A record that is repeated because the answer to it was lost is
 // neither stale nor written twice.
+//
+// Of a lead whose person asked not to be processed no progress is kept.
 func (l *Ledger) Record(ctx context.Context, a Attempt) (version int64, err error) {
 	fenced, err := newFence("record", a.Generation, a.Version, a)
 	if err != nil {
 		return 0, fmt.Errorf("record attempt of %s: %w", a.LeadID, err)
 	}
 	var after int64
-	c := &change{leadID: a.LeadID, trail: a.Trail, edit: func(r *row) fate {
+	c := &change{leadID: a.LeadID, at: lead.At(l.now()), trail: a.Trail, edit: func(r *row) fate {
 		f := r.record(a, fenced)
 		after = r.Version
 		return f
@@ -59,7 +60,7 @@ func (r *row) record(a Attempt, fenced fence) fate {
 	}
 	r.start(a.StartedAt)
 	r.Retries = a.Retries
-	if a.Progress != nil {
+	if a.Progress != nil && !r.isSuppressed() {
 		r.Progress = a.Progress
 	}
 	return f
@@ -85,6 +86,7 @@ type Settled struct {
 	Applied bool        // it is the lead's outcome now; otherwise a better or equal one was there
 	Status  lead.Status // of the outcome after the call
 	First   bool        // the lead had no outcome before
+	Others  []Ref       // the person's other leads, which were redacted because they asked not to be processed
 }
 
 // Settle ends a generation of a lead. The outcome becomes the lead's current one
@@ -98,8 +100,17 @@ type Settled struct {
 // right to raise the outcome. A settlement that is repeated because the answer to it
 // was lost is not written twice, and says that it was applied if an outcome of its
 // score is the current one.
+//
+// When a person asked not to be processed, because s says so, or because the ledger
+// knows that of the lead's person or of the address that was found, the outcome is
+// suppressed, and holds nothing. The person is remembered, and the lead and all
+// others of the person lose in the same moment what names them: what they came with
+// but for source and source ID, what was found, and progress. Those that are settled
+// have a suppressed outcome from then on. Those that are live stay so, and are to be
+// settled without asking anybody ([Record.Suppressed]). Even a run that was
+// overtaken does all this but settle.
 func (l *Ledger) Settle(ctx context.Context, s Settlement) (Settled, error) {
-	o, err := newOutcomeRow(s)
+	o, err := l.newOutcomeRow(s)
 	if err != nil {
 		return Settled{}, fmt.Errorf("settle %s: %w", s.LeadID, err)
 	}
@@ -108,28 +119,40 @@ func (l *Ledger) Settle(ctx context.Context, s Settlement) (Settled, error) {
 		return Settled{}, fmt.Errorf("settle %s: %w", s.LeadID, err)
 	}
 	var result, before Settled
-	c := &change{leadID: s.LeadID, trail: s.Trail, edit: func(r *row) fate {
-		before = r.settledAs(o)
+	c := &change{leadID: s.LeadID, at: lead.At(l.now()), trail: s.Trail, person: o.Person, alone: s.Status == lead.StatusSuppressed}
+	c.edit = func(r *row) fate {
+		as := o
+		if o.Status != lead.StatusSuppressed && (r.isSuppressed() || r.suppressed[o.Person]) {
+			as = o.withoutPerson(ReasonSuppressed)
+		}
+		before = r.settledAs(as)
 		f := r.admit(fenced)
 		switch {
 		case f == repeated || f == stale:
 			result = Settled{Status: r.status}
-			return f
-		case s.Version == 0 && r.SettledGeneration >= s.Generation:
-			f = unsure
+		default:
+			if s.Version == 0 && r.SettledGeneration >= s.Generation {
+				f = unsure
+			}
+			result = r.settle(s, as, lead.At(l.now()))
 		}
-		result = r.settle(s, o, l.now())
+		if as.Status == lead.StatusSuppressed {
+			r.suppress(c, o.Person)
+			result.Status = r.status
+		}
 		return f
-	}}
+	}
 	err = l.writer.do(ctx, &write{change: c})
 	switch {
 	case errors.Is(err, ErrStale):
+		result.Others = c.others
 		return result, fmt.Errorf("settle %s: %w", s.LeadID, err)
 	case err != nil: // result may still be written to
 		return Settled{}, fmt.Errorf("settle %s: %w", s.LeadID, err)
 	case c.repeated:
-		return before, nil
+		result = before
 	}
+	result.Others = c.others
 	return result, nil
 }
 
@@ -142,7 +165,7 @@ func (r *row) settledAs(o outcomeRow) Settled {
 
 // newOutcomeRow encodes what a settlement says, here and not in the writer, so
 // that what cannot be encoded fails before it has companions.
-func newOutcomeRow(s Settlement) (o outcomeRow, err error) {
+func (l *Ledger) newOutcomeRow(s Settlement) (o outcomeRow, err error) {
 	if s.Missing == nil {
 		s.Missing = []lead.Field{}
 	}
@@ -152,6 +175,12 @@ func newOutcomeRow(s Settlement) (o outcomeRow, err error) {
 	o = outcomeRow{
 		LeadID: s.LeadID, Status: s.Status, Reason: plain(s.Reason), Retries: s.Retries, Fallback: s.Fallback,
 		Score: lead.Outcome{Status: s.Status, Missing: s.Missing, Profile: s.Facts.Profile}.Score(),
+	}
+	if email := s.Facts.Profile[lead.PersonEmail]; email != "" {
+		o.Person = l.persons.address(email)
+	}
+	if s.Status == lead.StatusSuppressed {
+		return o.withoutPerson(o.Reason), nil
 	}
 	if o.Profile, err = jsonText(s.Facts.Profile); err != nil {
 		return o, err
@@ -163,8 +192,15 @@ func newOutcomeRow(s Settlement) (o outcomeRow, err error) {
 	return o, err
 }
 
+// withoutPerson is a suppressed outcome in place of o.
+func (o outcomeRow) withoutPerson(reason string) outcomeRow {
+	o.Status, o.Score, o.Reason = lead.StatusSuppressed, suppressedScore, reason
+	o.Profile, o.Missing, o.Provenance = "{}", "[]", "{}"
+	return o
+}
+
 // settle is the compare-and-set, on a row that is locked.
-func (r *row) settle(s Settlement, o outcomeRow, now time.Time) Settled {
+func (r *row) settle(s Settlement, o outcomeRow, at lead.Time) Settled {
 	started := s.StartedAt
 	if s.Generation == r.generation {
 		r.start(s.StartedAt)
@@ -176,11 +212,13 @@ func (r *row) settle(s Settlement, o outcomeRow, now time.Time) Settled {
 	if !first && o.Score <= r.score {
 		return Settled{Status: r.status}
 	}
-	at := lead.At(now)
 	if first {
 		r.firstSettled = at
 	}
 	o.AcceptedAt, o.StartedAt, o.FirstSettledAt, o.SettledAt = r.acceptedAt, millis(started), millis(r.firstSettled), millis(at)
+	if o.Person == r.person {
+		o.Person = ""
+	}
 	r.status, r.score, r.settled, r.outcome = o.Status, o.Score, at, &o
 	return Settled{Applied: true, Status: o.Status, First: first}
 }

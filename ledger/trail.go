@@ -14,9 +14,12 @@ type trailRow struct {
 	LeadID string `json:"lead_id"`
 	N      int    `json:"n"`
 	trailEntry
+	Credits   float64 `json:"credits"`
+	Conflicts string  `json:"conflicts"` // JSON, "" for none
 }
 
-// trailEntry is an entry as it is stored. Entries can be compared.
+// trailEntry is what tells an entry from others. Its conflicts do not: they may have
+// been redacted since.
 type trailEntry struct {
 	Attempt  int        `json:"attempt"`
 	Provider string     `json:"provider"`
@@ -39,9 +42,10 @@ func (m nullMillis) MarshalJSON() ([]byte, error) {
 }
 
 const (
-	insertTrail = `INSERT INTO trail (lead_id, n, attempt, provider, class, status, detail, at, ms)
-SELECT lead_id, n, attempt, provider, class, status, detail, at, ms
-FROM {rows $1: lead_id text, n bigint, attempt bigint, provider text, class text, status bigint, detail text, at bigint, ms bigint} AS r`
+	insertTrail = `INSERT INTO trail (lead_id, n, attempt, provider, class, status, detail, at, ms, credits, conflicts)
+SELECT lead_id, n, attempt, provider, class, status, detail, at, ms, credits, conflicts
+FROM {rows $1: lead_id text, n bigint, attempt bigint, provider text, class text, status bigint, detail text, at bigint, ms bigint,
+	credits double precision, conflicts text} AS r`
 
 	trailOfLead = `SELECT attempt, provider, class, status, detail, at, ms FROM trail WHERE lead_id = $1`
 )
@@ -75,7 +79,15 @@ func (r *row) extend(ctx context.Context, s session, c *change, f fate) error {
 		}
 		added++
 		r.TrailLength++
-		r.added = append(r.added, trailRow{LeadID: r.LeadID, N: r.TrailLength, trailEntry: entry})
+		row := trailRow{LeadID: r.LeadID, N: r.TrailLength, trailEntry: entry, Credits: e.Credits}
+		if len(e.Conflicts) > 0 && !r.isSuppressed() {
+			conflicts, err := jsonText(e.Conflicts)
+			if err != nil {
+				return err
+			}
+			row.Conflicts = conflicts
+		}
+		r.added = append(r.added, row)
 	}
 	if f == unsure {
 		c.repeated = added == 0 && len(c.trail) > 0

@@ -17,7 +17,7 @@ type Metrics struct {
 	Registry *prometheus.Registry
 
 	calls, retries, transitions, settled, rescued *prometheus.CounterVec
-	panics, kept, notKept                         *prometheus.CounterVec
+	panics, kept, notKept, credits, capped        *prometheus.CounterVec
 	snoozes, retriedLeads                         prometheus.Counter
 	callSeconds                                   *prometheus.HistogramVec
 	leadSeconds, acceptedSeconds                  prometheus.Histogram
@@ -43,6 +43,8 @@ func NewMetrics() *Metrics {
 		panics:      counter("provider_panics_total", "Panics of a provider's client.", "provider"),
 		kept:        counter("kept_answers_total", "Calls to providers that were not made because the answer was kept.", "provider"),
 		notKept:     counter("answers_not_kept_total", "Answers that should have been kept and were not, because Redis was away.", "provider"),
+		credits:     counter("credits_total", "Credits spent at providers, by their configured prices.", "provider"),
+		capped:      counter("capped_calls_total", "Calls that were not made because a cap on credits was reached.", "provider", "per"),
 		snoozes: prometheus.NewCounter(prometheus.CounterOpts{Namespace: "backstop", Name: "snoozes_total",
 			Help: "Leads put back without a failure: no free slot, a pause, a pending answer."}),
 		retriedLeads: prometheus.NewCounter(prometheus.CounterOpts{Namespace: "backstop", Name: "retried_leads_total",
@@ -55,7 +57,7 @@ func NewMetrics() *Metrics {
 			[]float64{.1, .5, 1, 5, 10, 30, 60, 300, 900, 3600, 4 * 3600, 24 * 3600})),
 	}
 	m.Registry.MustRegister(
-		m.calls, m.retries, m.transitions, m.settled, m.rescued, m.panics, m.kept, m.notKept, m.snoozes, m.retriedLeads,
+		m.calls, m.retries, m.transitions, m.settled, m.rescued, m.panics, m.kept, m.notKept, m.credits, m.capped, m.snoozes, m.retriedLeads,
 		m.callSeconds, m.leadSeconds, m.acceptedSeconds,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
@@ -69,6 +71,9 @@ func (m *Metrics) Trail(e lead.TrailEntry) {
 		return
 	}
 	m.calls.WithLabelValues(e.Provider, string(e.Class)).Inc()
+	if e.Credits > 0 {
+		m.credits.WithLabelValues(e.Provider).Add(e.Credits)
+	}
 	if e.Class != lead.ClassSkip && e.Class != lead.ClassFallback && e.Class != lead.ClassCrash {
 		m.callSeconds.WithLabelValues(e.Provider).Observe(float64(e.Millis) / 1000)
 	}
@@ -95,6 +100,10 @@ func (m *Metrics) Rescued(n int, queue string) { m.rescued.WithLabelValues(queue
 
 // NotKept counts an answer that should have been kept and was not.
 func (m *Metrics) NotKept(provider string) { m.notKept.WithLabelValues(provider).Inc() }
+
+// Capped counts a call that was not made because a cap was reached, of the "day" or
+// the "month".
+func (m *Metrics) Capped(provider, per string) { m.capped.WithLabelValues(provider, per).Inc() }
 
 // Panicked counts a panic of a provider's client.
 func (m *Metrics) Panicked(provider string) { m.panics.WithLabelValues(provider).Inc() }

@@ -30,7 +30,8 @@ const enqueueParallel = 32
 // reached they are accepted all the same, and the workers' reconciler puts them
 // on the queue; [Enqueuer.Unqueued] counts them.
 //
-// A lead that was accepted before is a duplicate. Its task is enqueued again only
+// A lead whose person asked not to be processed is turned away: it is Suppressed
+// and is in neither. A lead that was accepted before is a duplicate. Its task is enqueued again only
 // if it has no outcome yet, under the same TaskID, so that a run that died between
 // the ledger and the queue is completed by the next.
 func (e *Enqueuer) Put(ctx context.Context, leads []lead.Lead) ([]ledger.Accepted, error) {
@@ -46,7 +47,7 @@ func (e *Enqueuer) Put(ctx context.Context, leads []lead.Lead) ([]ledger.Accepte
 	var g errgroup.Group
 	g.SetLimit(enqueueParallel)
 	for i, a := range accepted {
-		if !a.Live {
+		if !a.Live { // settled, or of a person who asked not to be processed
 			continue
 		}
 		g.Go(func() error {

@@ -20,6 +20,9 @@ func (h *handlers) enrich(ctx context.Context, t *asynq.Task) error {
 	if j == nil || err != nil {
 		return err
 	}
+	if j.record.Suppressed {
+		return h.suppress(ctx, j, resilience.Verdict{})
+	}
 	if j.progress.Ended != "" {
 		return h.handOver(ctx, j) // an earlier run got so far and its acknowledgement was lost
 	}
@@ -96,19 +99,6 @@ func (h *handlers) interrupted(err error) error {
 func (h *handlers) full(ctx context.Context, j *job, v resilience.Verdict) error {
 	err := h.settle(ctx, j, ledger.Settlement{
 		Status: lead.StatusEnriched, Facts: j.progress.Facts, Missing: []lead.Field{}, Trail: v.Trail,
-	})
-	if err != nil {
-		return err
-	}
-	h.dropFallback(j)
-	return nil
-}
-
-// suppress settles a lead whose person asked not to be processed, without a trace
-// of what was gathered.
-func (h *handlers) suppress(ctx context.Context, j *job, v resilience.Verdict) error {
-	err := h.settle(ctx, j, ledger.Settlement{
-		Status: lead.StatusSuppressed, Reason: "the person asked a provider not to be processed", Missing: []lead.Field{}, Trail: v.Trail,
 	})
 	if err != nil {
 		return err

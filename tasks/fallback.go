@@ -20,6 +20,9 @@ func (h *handlers) fallback(ctx context.Context, t *asynq.Task) error {
 	if j == nil || err != nil {
 		return err
 	}
+	if j.record.Suppressed {
+		return h.suppress(ctx, j, resilience.Verdict{})
+	}
 	known, err := h.Ledger.Outcome(ctx, j.record.LeadID)
 	if err != nil {
 		return &Later{At: h.Now().Add(2 * time.Second), Why: "the ledger cannot be read"}

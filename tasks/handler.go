@@ -23,6 +23,11 @@ type Deps struct {
 	Log      zerolog.Logger
 	Observer Observer         // nil: nobody
 	Now      func() time.Time // nil: time.Now
+
+	// ForgetAnswers removes the kept answers about a person; see [Eraser]. It may be
+	// nil: none are kept.
+	ForgetAnswers func(ctx context.Context, subject string) (int, error)
+	Retention     Retention
 }
 
 // How long a handler holds a lead whose ledger is away before it puts the task
@@ -103,6 +108,7 @@ func (h *handlers) progressOf(rec ledger.Record, log zerolog.Logger) *resilience
 		p = resilience.NewProgress(rec.Lead, rec.Generation, h.Now())
 		p.Ended = resilience.KindExhausted
 	}
+	p.QueuedAt = rec.EnqueuedAt
 	return p
 }
 
@@ -195,11 +201,14 @@ func (h *handlers) settle(ctx context.Context, j *job, s ledger.Settlement) erro
 	}
 	if done.Applied {
 		h.Observer.Settled(Settlement{
-			Status: s.Status, Path: path, Retried: s.Retries > 0, First: done.First,
+			Status: done.Status, Path: path, Retried: s.Retries > 0, First: done.First,
 			SinceStart: now.Sub(s.StartedAt.Time), SinceAccept: now.Sub(j.record.AcceptedAt.Time),
 		})
 	}
-	j.log.Info().Str("event", "settled").Str("status", string(s.Status)).Str("path", string(path)).
+	if done.Status == lead.StatusSuppressed {
+		h.traces(ctx, j, done.Others)
+	}
+	j.log.Info().Str("event", "settled").Str("status", string(done.Status)).Str("path", string(path)).
 		Bool("applied", done.Applied).Str("reason", s.Reason).Int("retries", s.Retries).
 		Int64("ms", now.Sub(s.StartedAt.Time).Milliseconds()).Send()
 	return nil
@@ -214,6 +223,9 @@ func (h *handlers) write(ctx context.Context, j *job, op func(context.Context) e
 	switch {
 	case err == nil:
 		return nil
+	case errors.Is(err, ledger.ErrNotFound):
+		j.log.Info().Str("event", "erased").Msg("the lead was erased meanwhile; what this run found is dropped")
+		return err
 	case errors.Is(err, ledger.ErrStale):
 		j.log.Warn().Str("event", "fenced").Msg("another run of this lead has gone on meanwhile; what this one found is in the trail only")
 		return err

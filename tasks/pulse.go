@@ -122,6 +122,9 @@ func (h *handlers) guarded(handle func(context.Context, *asynq.Task) error) asyn
 		ctx, cancel := h.pulse.guard(ctx)
 		defer cancel()
 		err := handle(ctx, t)
+		if errors.Is(err, ledger.ErrNotFound) {
+			return nil // the lead was erased while it was worked on
+		}
 		if errors.Is(err, ledger.ErrStale) {
 			return &Later{At: h.Now().Add(fencedPause), Why: "another run of the lead has gone on meanwhile"}
 		}

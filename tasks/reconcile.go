@@ -29,6 +29,8 @@ type reconciler struct {
 	after  string    // where the slow sweep goes on
 	rested time.Time // when the last sweep came to its end
 	looked time.Time // when the tasks in work were last looked at
+
+	expireAt time.Time // when to look next for what is too old
 }
 
 func newReconciler(h *handlers) *reconciler {
@@ -89,6 +91,9 @@ func (r *reconciler) step(ctx context.Context) error {
 		return err
 	}
 	if err := r.sweepPage(ctx); err != nil {
+		return err
+	}
+	if err := r.expire(ctx); err != nil {
 		return err
 	}
 	return r.trim(ctx)

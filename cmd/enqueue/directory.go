@@ -78,9 +78,10 @@ func (f fileFlags) directory(c *cobra.Command, name string) error {
 func loadPeople(ctx context.Context, l *ledger.Ledger, r *intake.PeopleReader, rejects *intake.RejectWriter) (sum directorySummary, err error) {
 	var batch []ledger.Person
 	put := func() error {
-		inserted, updated, err := l.PutPeople(ctx, batch)
-		sum.Inserted += inserted
-		sum.Updated += updated
+		put, suppressed, err := l.PutPeople(ctx, batch)
+		sum.Inserted += put.Inserted
+		sum.Updated += put.Updated
+		sum.Skipped += suppressed
 		batch = batch[:0]
 		return err
 	}

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -51,7 +53,7 @@ func (c *csvWriter) head() error {
 	for _, f := range lead.Fields {
 		row = append(row, string(f))
 	}
-	return c.w.Write(append(row, "missing", "calls", "trail", "accepted_at", "started_at", "settled_at"))
+	return c.w.Write(append(row, "missing", "calls", "credits", "trail", "accepted_at", "started_at", "settled_at"))
 }
 
 func (c *csvWriter) write(o lead.Outcome) error {
@@ -68,12 +70,21 @@ func (c *csvWriter) write(o lead.Outcome) error {
 	for i, f := range o.Missing {
 		missing[i] = string(f)
 	}
-	row = append(row, strings.Join(missing, " "), strconv.Itoa(len(o.Trail)), lead.Summary(o.Trail),
+	row = append(row, strings.Join(missing, " "), strconv.Itoa(len(o.Trail)), creditsText(o.Credits), lead.Summary(o.Trail),
 		o.AcceptedAt.String(), o.StartedAt.String(), o.SettledAt.String())
 	for i := range row {
 		row[i] = intake.Inert(row[i])
 	}
 	return c.w.Write(row)
+}
+
+// creditsText is what a lead cost, for people: "clearbit 1, hunter 0.5".
+func creditsText(credits map[string]float64) string {
+	parts := make([]string, 0, len(credits))
+	for _, name := range slices.Sorted(maps.Keys(credits)) {
+		parts = append(parts, name+" "+strconv.FormatFloat(credits[name], 'f', -1, 64))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // end writes the header even when there was no row, so that a reader of the file

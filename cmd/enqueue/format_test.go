@@ -25,6 +25,7 @@ func outcome() lead.Outcome {
 		Missing:    []lead.Field{lead.CompanyDomain},
 		Provenance: map[lead.Field]lead.Origin{lead.PersonTitle: {Provider: "hunter", AsOf: at}},
 		Trail:      []lead.TrailEntry{{Attempt: 1, Provider: "clearbit", Class: lead.ClassTransient, Status: 503, At: at, Millis: 12}},
+		Credits:    map[string]float64{"hunter": 0.5, "clearbit": 1},
 		AcceptedAt: at, StartedAt: at, SettledAt: at,
 	}
 }
@@ -52,7 +53,7 @@ func TestALineOfJSONHasTheDocumentedForm(t *testing.T) {
 	const want = `{"lead_id":"ld_x","request_id":"req_x","source":"crm","source_id":"7","status":"partial","reason":"exhausted: R&D",` +
 		`"profile":{"company":{"name":"-2+3"},"person":{"email":"ann@one.example","name":"Ann Lee","phone":"+1 555-0100","title":"=HYPERLINK(1)"}},` +
 		`"missing":["company.domain"],"provenance":{"person.title":{"provider":"hunter","as_of":"2026-01-02T03:04:05.678Z"}},` +
-		`"trail":[{"attempt":1,"provider":"clearbit","class":"transient","status":503,"at":"2026-01-02T03:04:05.678Z","ms":12}],` +
+		`"trail":[{"attempt":1,"provider":"clearbit","class":"transient","status":503,"at":"2026-01-02T03:04:05.678Z","ms":12}],"credits":{"clearbit":1,"hunter":0.5},` +
 		`"accepted_at":"2026-01-02T03:04:05.678Z","started_at":"2026-01-02T03:04:05.678Z","settled_at":"2026-01-02T03:04:05.678Z"}` + "\n"
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
@@ -79,7 +80,7 @@ func TestACSVCellRunsNoFormulaAndAPhoneNumberStaysOne(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"person.title": "'=HYPERLINK(1)", "company.name": "-2+3", "person.phone": "+1 555-0100",
-		"missing": "company.domain", "trail": "clearbit: transient 503", "status": "partial",
+		"missing": "company.domain", "trail": "clearbit: transient 503", "status": "partial", "credits": "clearbit 1, hunter 0.5",
 	} {
 		if name == "company.name" {
 			want = "'" + want

@@ -23,6 +23,6 @@ Exit codes: 0 done, 1 it found something wrong, 2 bad use or configuration.`,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	app.ConfigFlag(root)
-	root.AddCommand(fileCommand(), outcomesCommand(), traceCommand(), replayCommand(), directoryCommand())
+	root.AddCommand(fileCommand(), outcomesCommand(), traceCommand(), replayCommand(), forgetCommand(), directoryCommand())
 	return root
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
@@ -59,6 +60,14 @@ It exits with 1 when there is no such lead.`,
 	return c
 }
 
+// amount is a number of credits, "" for none.
+func amount(credits float64) string {
+	if credits == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(credits, 'f', -1, 64)
+}
+
 func writeTrace(w io.Writer, r ledger.Record, o lead.Outcome) error {
 	status := string(o.Status)
 	if status == "" {
@@ -78,21 +87,32 @@ func writeTrace(w io.Writer, r ledger.Record, o lead.Outcome) error {
 			if !origin.AsOf.IsZero() {
 				from += " " + origin.AsOf.Format("2006-01-02")
 			}
+			if origin.Confidence > 0 {
+				from += fmt.Sprintf(", %.0f %% sure", 100*origin.Confidence)
+			}
 			head.AppendRow(table.Row{f, fmt.Sprintf("%s  (%s)", v, from)})
 		}
 	}
 	for _, f := range o.Missing {
 		head.AppendRow(table.Row{f, "missing"})
 	}
+	if len(o.Credits) > 0 {
+		head.AppendRow(table.Row{"credits", creditsText(o.Credits)})
+	}
 	trail := table.NewWriter()
 	trail.SetStyle(table.StyleLight)
-	trail.AppendHeader(table.Row{"attempt", "at", "provider", "class", "status", "ms", "detail"})
+	trail.AppendHeader(table.Row{"attempt", "at", "provider", "class", "status", "ms", "credits", "detail"})
 	for _, e := range o.Trail {
 		httpStatus := ""
 		if e.Status != 0 {
 			httpStatus = fmt.Sprint(e.Status)
 		}
-		trail.AppendRow(table.Row{e.Attempt, e.At, e.Provider, e.Class, httpStatus, e.Millis, e.Detail})
+		trail.AppendRow(table.Row{e.Attempt, e.At, e.Provider, e.Class, httpStatus, e.Millis, amount(e.Credits), e.Detail})
+		for _, f := range lead.Fields {
+			if v := e.Conflicts[f]; v != "" {
+				trail.AppendRow(table.Row{"", "", "", "", "", "", "", fmt.Sprintf("not taken: %s %s", f, v)})
+			}
+		}
 	}
 	_, err := fmt.Fprintf(w, "%s\n%s\n", head.Render(), trail.Render())
 	return err

@@ -165,7 +165,9 @@ func (d *demo) report(ctx context.Context) (demoReport, error) {
 			r.FailedOver++
 		}
 	}
-	for name, b := range d.sandbox.Books().Providers {
+	seen := d.sandbox.Books().Providers
+	for _, name := range d.app.Providers() {
+		b := seen[name]
 		p := demoProvider{
 			Calls: b.Calls, ByStatus: b.ByStatus, MostInAnySecond: b.MostInAnySecond,
 			Limit: b.Limit.Rate, OverLimit: b.OverLimit, Trips: r.Measures.CircuitTrips[name],
@@ -210,7 +212,7 @@ func (r demoReport) write(w io.Writer, took time.Duration) error {
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)
 	t.AppendHeader(table.Row{"provider", "calls", "most in any second", "limit", "over it", "trips", "circuit", "answers by status"})
-	for _, name := range sandbox.Providers() {
+	for _, name := range slices.Sorted(maps.Keys(r.Providers)) {
 		p := r.Providers[name]
 		t.AppendRow(table.Row{name, p.Calls, p.MostInAnySecond, fmt.Sprintf("%d/s", p.Limit), p.OverLimit, p.Trips, p.Circuit, byStatus(p.ByStatus)})
 	}

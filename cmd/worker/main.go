@@ -23,7 +23,7 @@ writes one outcome for each into the ledger. Without a subcommand it does what
 Exit codes: 0 done, 1 it found something wrong, 2 bad use or configuration.`
 	app.ConfigFlag(root)
 	root.AddCommand(
-		runCommand(), demoCommand(), reportCommand(), auditCommand(), circuitsCommand(),
+		runCommand(), demoCommand(), reportCommand(), auditCommand(), circuitsCommand(), creditsCommand(),
 		configCommand(), healthCommand(), sandboxCommand(),
 	)
 	return root

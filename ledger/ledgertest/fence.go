@@ -67,7 +67,7 @@ func fencesSettlements(t *testing.T, open Opener) {
 	late := settlement(id, lead.StatusEnriched, 4, 0)
 	late.Version, late.Trail = from, []lead.TrailEntry{entry(1, "late", lead.Time{})}
 	got, err := l.Settle(t.Context(), late)
-	if !errors.Is(err, ledger.ErrStale) || got != (ledger.Settled{}) {
+	if !errors.Is(err, ledger.ErrStale) || !cmp.Equal(got, ledger.Settled{}) {
 		t.Errorf("got %+v, %v, want ErrStale", got, err)
 	}
 	r := get(t, l, id)
@@ -105,7 +105,7 @@ func fallbackOvertakesNobody(t *testing.T, open Opener) {
 	from = record(t, l, attempt(id, from, "second call"))
 	enriched := settlement(id, lead.StatusEnriched, 4, 0)
 	enriched.Version = from
-	if got, want := settle(t, l, enriched), (ledger.Settled{Applied: true, Status: lead.StatusEnriched}); got != want {
+	if got, want := settle(t, l, enriched), (ledger.Settled{Applied: true, Status: lead.StatusEnriched}); !cmp.Equal(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 }
@@ -189,7 +189,7 @@ func repeatsWritesOnce(t *testing.T, open Opener) {
 	first := settle(t, l, s)
 	before := outcome(t, l, id)
 	c.advance(time.Minute)
-	if again := settle(t, l, s); again != first || !again.First {
+	if again := settle(t, l, s); !cmp.Equal(again, first) || !again.First {
 		t.Errorf("the repetition says %+v, first it was %+v", again, first)
 	}
 	if diff := cmp.Diff(before, outcome(t, l, id)); diff != "" {
@@ -211,7 +211,7 @@ func repeatsSettlementsOfTheFallback(t *testing.T, open Opener) {
 	s.Fallback, s.Trail = true, []lead.TrailEntry{entry(1, "fallback", lead.At(c.now())), entry(1, "directory", lead.At(c.now()))}
 	first := settle(t, l, s)
 	c.advance(time.Second)
-	if again := settle(t, l, s); again != first {
+	if again := settle(t, l, s); !cmp.Equal(again, first) {
 		t.Errorf("the repetition says %+v, first it was %+v", again, first)
 	}
 	another := s

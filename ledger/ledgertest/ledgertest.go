@@ -18,8 +18,11 @@ import (
 // An Opener opens a ledger on an empty database and closes it when t ends.
 type Opener func(t *testing.T, o ledger.Options) *ledger.Ledger
 
+// A Text is all that a ledger's database holds, as one text.
+type Text func(t *testing.T, l *ledger.Ledger) string
+
 // Run runs the suite. Every test in it gets a database of its own.
-func Run(t *testing.T, open Opener) {
+func Run(t *testing.T, open Opener, text Text) {
 	for _, test := range []func(*testing.T, Opener){
 		acceptsInOrder, acceptsTwiceOnce, acceptsAgain, acceptsManyAtOnce, acceptsConcurrently, acceptsAnyText, marksEnqueued,
 		recordsAttempts, recordsOldGenerations, refusesUnknownLeads,
@@ -35,10 +38,20 @@ func Run(t *testing.T, open Opener) {
 			test(t, open)
 		})
 	}
+	for _, test := range []func(*testing.T, Opener, Text){
+		turnsAwayInEverySpelling, turnsAwayWithinABatch, asksForAnAddress, settlesTheSuppressed, redactsTheOtherLeads,
+		forgets, forgetsAll, forgetsWhileOthersWrite, suppressesWhileOthersWrite,
+		keepsCreditsAndConflicts, addsUpSpending, countsRepeatedCallsOnce, expiresLeads, expiresTrails, expiresBothAtOnce,
+	} {
+		t.Run(name(test), func(t *testing.T) {
+			t.Parallel()
+			test(t, open, text)
+		})
+	}
 }
 
 // name is the name of a test function.
-func name(test func(*testing.T, Opener)) string {
+func name(test any) string {
 	full := runtime.FuncForPC(reflect.ValueOf(test).Pointer()).Name()
 	return full[strings.LastIndexByte(full, '.')+1:]
 }

@@ -21,6 +21,7 @@ type model struct {
 	last        int // the last fenced write that got through, by its place in writes
 	progress    string
 	trail       []string
+	suppressed  bool
 	writes      []any // ledger.Attempt or ledger.Settlement
 }
 
@@ -52,7 +53,9 @@ func (m *model) keep(a ledger.Attempt) {
 	if a.Generation != m.generation {
 		return
 	}
-	m.progress = string(a.Progress)
+	if !m.suppressed {
+		m.progress = string(a.Progress)
+	}
 	if a.Version == 0 {
 		m.version++
 	}
@@ -60,10 +63,19 @@ func (m *model) keep(a ledger.Attempt) {
 
 func (m *model) settle(s ledger.Settlement) (want ledger.Settled, stale bool) {
 	m.trail = append(m.trail, details(s.Trail)...)
+	if s.Status == lead.StatusSuppressed {
+		m.suppressed, m.progress = true, ""
+	}
 	if !m.admits(s.Version, s.Generation) {
+		if m.suppressed && m.best.Status != "" {
+			m.best = lead.Outcome{Status: lead.StatusSuppressed}
+		}
 		return ledger.Settled{Status: m.best.Status}, true
 	}
 	o := lead.Outcome{Status: s.Status, Missing: s.Missing, Profile: s.Facts.Profile}
+	if m.suppressed {
+		o = lead.Outcome{Status: lead.StatusSuppressed}
+	}
 	want = ledger.Settled{Applied: o.Score() > m.best.Score() || m.best.Status == "", First: m.best.Status == ""}
 	if want.Applied {
 		m.best = o
@@ -115,7 +127,7 @@ func (r modelRun) settle(rt *rapid.T) {
 	s.Generation, s.Version, s.Trail = r.from(rt)
 	want, stale := r.m.settle(s)
 	got, err := r.l.Settle(r.t.Context(), s)
-	if got != want || errors.Is(err, ledger.ErrStale) != stale || (err != nil) != stale {
+	if !cmp.Equal(got, want) || errors.Is(err, ledger.ErrStale) != stale || (err != nil) != stale {
 		rt.Fatalf("settle: got %+v, %v, want %+v, stale %v", got, err, want, stale)
 	}
 	r.m.writes = append(r.m.writes, s)
@@ -163,8 +175,8 @@ func (r modelRun) reopen(rt *rapid.T) {
 		rt.Fatal(err)
 	}
 	reopened := len(refs) == 1
-	if reopened != (r.m.settledUpTo >= r.m.generation) {
-		rt.Fatalf("reopened: %v, with %d of %d settled", reopened, r.m.settledUpTo, r.m.generation)
+	if reopened != (r.m.settledUpTo >= r.m.generation && !r.m.suppressed) {
+		rt.Fatalf("reopened: %v, with %d of %d settled, suppressed %v", reopened, r.m.settledUpTo, r.m.generation, r.m.suppressed)
 	}
 	if reopened {
 		r.m.generation++
@@ -177,6 +189,9 @@ func (r modelRun) check(rt *rapid.T) {
 	rec, o, m := get(r.t, r.l, r.id), outcome(r.t, r.l, r.id), r.m
 	if rec.Status != m.best.Status || o.Status != m.best.Status || rec.Generation != m.generation || rec.SettledGeneration != m.settledUpTo {
 		rt.Fatalf("got %s, generation %d, settled %d; want %s, %d, %d", rec.Status, rec.Generation, rec.SettledGeneration, m.best.Status, m.generation, m.settledUpTo)
+	}
+	if rec.Suppressed != m.suppressed || m.suppressed && rec.Lead != (lead.Lead{Source: rec.Lead.Source, SourceID: rec.Lead.SourceID}) {
+		rt.Fatalf("got %+v; suppressed: %v", rec, m.suppressed)
 	}
 	if rec.Version != m.version || string(rec.Progress) != m.progress {
 		rt.Fatalf("got version %d, progress %q; want %d, %q", rec.Version, rec.Progress, m.version, m.progress)

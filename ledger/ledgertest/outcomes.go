@@ -161,6 +161,7 @@ func readsOutcomesInProgress(t *testing.T, open Opener) {
 	want := lead.Outcome{
 		LeadID: a.LeadID, RequestID: a.RequestID, Source: "crm", SourceID: "r-00000", Profile: lead.Profile{}, Missing: []lead.Field{},
 		Provenance: map[lead.Field]lead.Origin{}, Trail: []lead.TrailEntry{entry(1, "so far", at)}, AcceptedAt: at, StartedAt: at,
+		Credits: map[string]float64{},
 	}
 	if diff := cmp.Diff(want, outcome(t, l, a.LeadID)); diff != "" {
 		t.Errorf("outcome (-want +got):\n%s", diff)

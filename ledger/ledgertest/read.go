@@ -162,9 +162,9 @@ func keepsPeople(t *testing.T, open Opener) {
 		{[]ledger.Person{person("JDoe+x@googlemail.com", "old", asOf), person("jdoe@gmail.com", "CIO", asOf), person("al@acme.example", "CFO", asOf)}, 1, 1},
 		{nil, 0, 0},
 	} {
-		inserted, updated, err := l.PutPeople(ctx, test.people)
-		if err != nil || inserted != test.inserted || updated != test.updated {
-			t.Errorf("got %d, %d, %v, want %d, %d", inserted, updated, err, test.inserted, test.updated)
+		put, _, err := l.PutPeople(ctx, test.people)
+		if err != nil || put != (ledger.Put{Inserted: test.inserted, Updated: test.updated}) {
+			t.Errorf("got %+v, %v, want %d, %d", put, err, test.inserted, test.updated)
 		}
 	}
 	for email, want := range map[string]string{"J.Doe@GMAIL.com": "CIO", "mailto:bo@acme.example": "CEO", "al@acme.example": "CFO", "no@acme.example": "", "": "", "rubbish": ""} {

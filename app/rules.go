@@ -1,0 +1,75 @@
+package app
+
+import (
+	"slices"
+
+	"backstop/config"
+	"backstop/lead"
+	"backstop/resilience"
+)
+
+// used are the HTTP providers that the configuration asks, sorted.
+func used(c config.Config) []string {
+	names := slices.Concat(c.Chain, c.Fallback)
+	names = slices.DeleteFunc(names, func(name string) bool { return name == directory })
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Providers are the HTTP providers that the configuration asks, sorted.
+func (a *App) Providers() []string { return used(a.Config) }
+
+// directory is the name of the in-house directory, which is no HTTP provider.
+const directory = "directory"
+
+// rulesOf says when each provider is asked, and what it costs.
+func rulesOf(c config.Config) (map[string]resilience.Rule, error) {
+	rules := map[string]resilience.Rule{}
+	for _, name := range used(c) {
+		p := c.Providers[name]
+		r := resilience.Rule{Credits: p.Credits, Prices: p.Prices}
+		var err error
+		if r.Fills, err = fields("providers."+name+".fills", p.Fills); err != nil {
+			return nil, err
+		}
+		for _, s := range p.OnlyIf {
+			condition, err := resilience.ParseCondition(s)
+			if err != nil {
+				return nil, Usagef("providers.%s.only_if: %w", name, err)
+			}
+			r.OnlyIf = append(r.OnlyIf, condition)
+		}
+		rules[name] = r
+	}
+	return rules, nil
+}
+
+// fields are the profile fields that a key of the configuration names.
+func fields(key string, names []string) ([]lead.Field, error) {
+	list := make([]lead.Field, len(names))
+	for i, s := range names {
+		f, err := lead.ParseField(s)
+		if err != nil {
+			return nil, Usagef("%s: %w", key, err)
+		}
+		list[i] = f
+	}
+	return list, nil
+}
+
+// fieldNames and conditionNames are what the configuration may name.
+func fieldNames() []string {
+	names := make([]string, len(lead.Fields))
+	for i, f := range lead.Fields {
+		names[i] = string(f)
+	}
+	return names
+}
+
+func conditionNames() []string {
+	names := make([]string, len(resilience.Conditions))
+	for i, c := range resilience.Conditions {
+		names[i] = string(c)
+	}
+	return names
+}

@@ -1,0 +1,77 @@
+package app
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+
+	"backstop/config"
+	"backstop/providers"
+)
+
+// Source is where a configuration comes from, with what Backstop knows by itself:
+// the providers, the profile fields and the conditions. file may be "".
+func Source(file string, environ []string) config.Source {
+	facts := map[string]config.Provider{}
+	for _, name := range providers.Names() {
+		f, _ := providers.FactsOf(name) // a name that Names gave is known
+		facts[name] = factsOf(f)
+	}
+	return config.Source{
+		File: file, Environ: environ, Facts: facts, Fields: fieldNames(), Conditions: conditionNames(),
+		Describe: func(file string) (config.Provider, error) {
+			d, err := readDescription(file)
+			if err != nil {
+				return config.Provider{}, err
+			}
+			return factsOf(d.Facts()), nil
+		},
+	}
+}
+
+func factsOf(f providers.Facts) config.Provider {
+	p := config.Provider{BaseURL: f.BaseURL, APIKeyEnv: f.KeyEnv}
+	for _, l := range f.Limits {
+		p.Limits = append(p.Limits, config.Limit{Rate: l.Rate, Per: l.Per})
+	}
+	return p
+}
+
+func readDescription(file string) (*providers.Description, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	return providers.ParseDescription(filepath.Base(file), text)
+}
+
+// described makes the provider that a file describes, under the name that the
+// configuration gives it.
+func described(name, file string, o providers.Options) (providers.Provider, error) {
+	d, err := readDescription(file)
+	if err != nil {
+		return nil, Usagef("providers.%s.description: %w", name, err)
+	}
+	d.Name = name
+	p, err := d.New(o)
+	if err != nil {
+		return nil, Usagef("providers.%s: %w", name, err)
+	}
+	return p, nil
+}
+
+// httpClient is what all providers of this process are asked with.
+func (a *App) httpClient() (*http.Client, error) {
+	if a.Config.HTTP.CAFile == "" {
+		return providers.DefaultClient(), nil
+	}
+	if a.client == nil {
+		c, err := providers.NewHTTPClient(providers.HTTPOptions{CAFile: a.Config.HTTP.CAFile})
+		if err != nil {
+			return nil, Usage(fmt.Errorf("http.ca_file: %w", err))
+		}
+		a.client = c
+	}
+	return a.client, nil
+}

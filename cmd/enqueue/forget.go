@@ -1,0 +1,113 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	"backstop/app"
+	"backstop/tasks"
+)
+
+func forgetCommand() *cobra.Command {
+	var asJSON, dryRun bool
+	c := &cobra.Command{
+		Use:   "forget EMAIL",
+		Short: "Erase a person everywhere, and turn them away from now on",
+		Long: `forget erases the person with an address, in every spelling of it: their leads with
+outcomes and trails, the directory's entry, their tasks in every state (pending,
+scheduled, retry, archived, completed), and the kept answers of providers. It says
+what it erased.
+
+What remains is a keyed hash of the address, by which the person is turned away when
+they come again, from whatever source. Files that were exported, rejected rows that
+were written beside an input file, and backups are not Backstop's to erase.
+
+With - the address is read from standard input, so that it stands in no shell's
+history and no list of processes. It exits with 1 if a worker was still at one of the
+person's tasks at the end; that task can write nothing any more.`,
+		Example: `  enqueue forget ada@example.com
+  enqueue forget - --json < address.txt`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			email, err := addressOf(args[0], c.InOrStdin())
+			if err != nil {
+				return app.Usage(err)
+			}
+			return app.With(c, func(a *app.App) error {
+				if err := a.Open(c.Context()); err != nil {
+					return err
+				}
+				e, err := a.Eraser()
+				if err != nil {
+					return err
+				}
+				if dryRun {
+					return previewForget(c, e, email, asJSON)
+				}
+				sum, err := e.Forget(c.Context(), email)
+				if err != nil {
+					return fmt.Errorf("%w; run it again, it goes on where it stopped", err)
+				}
+				return showErased(c.OutOrStdout(), sum, asJSON)
+			})
+		},
+	}
+	c.Flags().BoolVar(&dryRun, "dry-run", false, "say how many leads there are of this person, and change nothing")
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object: leads, outcomes, trail_entries, directory, tasks, answers, under_way, remembered")
+	return c
+}
+
+// addressOf is the address given, or the first line of in for "-". Errors do not
+// quote it.
+func addressOf(arg string, in io.Reader) (string, error) {
+	if arg == "-" {
+		line, err := bufio.NewReader(io.LimitReader(in, 1<<16)).ReadString('\n')
+		if err != nil && !errors.Is(err, io.EOF) {
+			return "", fmt.Errorf("read the address: %w", err)
+		}
+		arg = strings.TrimSpace(line)
+	}
+	return app.OneAddress(arg)
+}
+
+func previewForget(c *cobra.Command, e tasks.Eraser, email string, asJSON bool) error {
+	n, err := e.Preview(c.Context(), email)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return json.NewEncoder(c.OutOrStdout()).Encode(map[string]int{"leads": n})
+	}
+	_, err = fmt.Fprintf(c.OutOrStdout(), "would erase %d leads of this person, with all that belongs to them\n", n)
+	return err
+}
+
+func showErased(w io.Writer, sum tasks.Erased, asJSON bool) error {
+	if asJSON {
+		if err := json.NewEncoder(w).Encode(sum); err != nil {
+			return err
+		}
+	} else {
+		t := table.NewWriter()
+		t.SetStyle(table.StyleLight)
+		t.AppendHeader(table.Row{"erased", ""})
+		t.AppendRows([]table.Row{
+			{"leads", sum.Leads}, {"outcomes", sum.Outcomes}, {"trail entries", sum.TrailEntries},
+			{"directory entries", sum.Directory}, {"tasks on the queues", sum.Tasks}, {"kept answers", sum.Answers},
+		})
+		if _, err := fmt.Fprintf(w, "%s\nremembered by a keyed hash: the person is turned away from now on\n", t.Render()); err != nil {
+			return err
+		}
+	}
+	if sum.UnderWay > 0 {
+		return fmt.Errorf("a worker is still at %d of the person's tasks; they can write nothing any more and end by themselves", sum.UnderWay)
+	}
+	return nil
+}

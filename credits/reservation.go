@@ -1,0 +1,58 @@
+package credits
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// unlimited is the reservation of a call that no cap is for.
+type unlimited struct{}
+
+func (unlimited) Settle(context.Context, float64) {}
+
+// A reservation is the price of one call.
+type reservation struct {
+	store    *Store
+	provider *capped
+	id       string
+	at       time.Time // decides on the periods
+	price    micros
+	keys     []string
+	told     bool // Redis has it, or may have: a reply can be lost
+	once     sync.Once
+}
+
+// Settle implements [resilience.Reservation]. What cost more than its price counts
+// as its price until the ledger has it.
+func (r *reservation) Settle(ctx context.Context, credits float64) {
+	r.once.Do(func() {
+		spent := min(microsOf(credits), r.price)
+		r.provider.settle(r, spent, r.store.o.Now())
+		if r.told {
+			r.store.tell(context.WithoutCancel(ctx), r, spent)
+		}
+	})
+}
+
+// tell gives back what a call did not cost. While Redis is away it is for the next
+// call of this process that reaches it.
+func (s *Store) tell(ctx context.Context, r *reservation, spent micros) {
+	if try, _ := s.redis.admits(); !try {
+		r.provider.owe(settlement{r.id, spent})
+		return
+	}
+	if err := s.settle(ctx, r, spent); err != nil {
+		s.redis.failed(err)
+		r.provider.owe(settlement{r.id, spent})
+		return
+	}
+	s.worked()
+}
+
+// abandon is for a call that nobody makes although Redis may have reserved it.
+func (r *reservation) abandon() {
+	if r.told {
+		r.provider.owe(settlement{id: r.id})
+	}
+}

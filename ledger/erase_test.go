@@ -1,0 +1,307 @@
+package ledger_test
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"backstop/lead"
+	"backstop/ledger"
+	"backstop/testkit"
+)
+
+// TestQueriesAboutPeopleAndAgeAreIndexed looks at SQLite's plans.
+func TestQueriesAboutPeopleAndAgeAreIndexed(t *testing.T) {
+	l := open(t, databases["SQLite"](t), ledger.Options{})
+	for query, plan := range ledger.IndexedPlans(t, l) {
+		for line := range strings.Lines(plan) {
+			reads := strings.HasPrefix(line, "SCAN ") && !strings.HasPrefix(line, "SCAN json_each") && !strings.HasPrefix(line, "SCAN r")
+			if reads && !strings.Contains(line, "USING INDEX outcomes_with_trail") && !strings.Contains(line, "_unkeyed") {
+				t.Errorf("%s\nis done so:\n%s", query, plan)
+			}
+		}
+	}
+}
+
+func TestHandlesThatOpenAnEmptyLedgerAtOnceHaveOneKey(t *testing.T) {
+	for name, newURL := range databases {
+		t.Run(name, func(t *testing.T) {
+			url, other := newURL(t), open(t, newURL(t), ledger.Options{})
+			var (
+				wg     sync.WaitGroup
+				mu     sync.Mutex
+				hashes = map[string]bool{}
+			)
+			for range 6 {
+				wg.Go(func() {
+					l, err := ledger.Open(t.Context(), url, ledger.Options{})
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					mu.Lock()
+					hashes[ledger.Hash(l, "x")] = true
+					mu.Unlock()
+					if err := l.Close(); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			wg.Wait()
+			if len(hashes) != 1 || hashes[ledger.Hash(other, "x")] {
+				t.Errorf("%d keys, want one, and another than another ledger's", len(hashes))
+			}
+		})
+	}
+}
+
+// jane is a lead of one person, another one for each number.
+func jane(n int) lead.Lead {
+	return lead.Lead{Source: "crm", SourceID: fmt.Sprint("jane ", n), Email: fmt.Sprintf("jane.doe+%d@acme.example", n), Name: "Jane Roe-Doe"}
+}
+
+// filled is a SQLite ledger with many leads, settled and live, of which each tenth
+// is Jane's.
+func filled(t *testing.T, path string) (l *ledger.Ledger, janes []string) {
+	t.Helper()
+	l = open(t, "sqlite://"+path, ledger.Options{})
+	var leads []lead.Lead
+	var people []ledger.Person
+	for i := range 1500 {
+		ld := numbered(i)
+		ld.Email, ld.Company = fmt.Sprintf("p%d@acme.test", i), strings.Repeat("Acme ", i%40)
+		if i%10 == 0 {
+			ld = jane(i)
+		}
+		leads = append(leads, ld)
+		people = append(people, ledger.Person{Email: ld.Email, Profile: ld.Profile()})
+	}
+	if _, _, err := l.PutPeople(t.Context(), people); err != nil {
+		t.Fatal(err)
+	}
+	accepted, err := l.Accept(t.Context(), leads)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for i, a := range accepted {
+		if i%10 == 0 {
+			janes = append(janes, a.LeadID)
+		}
+		wg.Go(func() {
+			progress := ledger.Attempt{LeadID: a.LeadID, Generation: 1, Progress: []byte(strings.Repeat(leads[i].Email, 1+i%300))}
+			if _, err := l.Record(t.Context(), progress); err != nil {
+				t.Error(err)
+			}
+			s := settled(a.LeadID)
+			s.Facts = lead.Facts{Profile: leads[i].Profile()}
+			s.Trail[0].Conflicts = map[lead.Field]string{lead.PersonEmail: leads[i].Email}
+			if i%3 == 0 {
+				return
+			}
+			if _, err := l.Settle(t.Context(), s); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	return l, janes
+}
+
+// inFiles reports whether the database's files hold something of Jane.
+func inFiles(t *testing.T, path string) bool {
+	t.Helper()
+	for _, file := range []string{path, path + "-wal"} {
+		b, err := os.ReadFile(file)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+		text := strings.ToLower(string(b))
+		if strings.Contains(text, "jane.doe") || strings.Contains(text, "roe-doe") {
+			return true
+		}
+	}
+	return false
+}
+
+func TestWhatIsForgottenIsNotInTheFilesOfSQLite(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	l, janes := filled(t, path)
+	if !inFiles(t, path) {
+		t.Fatal("it was not there before either")
+	}
+	e, err := l.Forget(t.Context(), "Jane.Doe@acme.example")
+	if err != nil || e.Leads != len(janes) || e.People != len(janes) {
+		t.Errorf("%d leads, %d entries of the directory, %v", e.Leads, e.People, err)
+	}
+	if inFiles(t, path) {
+		t.Error("the files still hold it")
+	}
+}
+
+// TestWhatIsSuppressedIsOverwrittenInTheFilesOfSQLite has no more leads than fit on a
+// page: SQLite may leave copies where it divides pages.
+func TestWhatIsSuppressedIsOverwrittenInTheFilesOfSQLite(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	l := open(t, "sqlite://"+path, ledger.Options{})
+	accepted, err := l.Accept(t.Context(), []lead.Lead{jane(0), jane(1), numbered(1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := settled(accepted[0].LeadID)
+	s.Facts = lead.Facts{Profile: jane(0).Profile()}
+	s.Trail[0].Conflicts = map[lead.Field]string{lead.PersonName: "Jane Roe-Doe"}
+	if _, err := l.Settle(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Record(t.Context(), ledger.Attempt{LeadID: accepted[1].LeadID, Generation: 1, Progress: []byte("jane.doe")}); err != nil {
+		t.Fatal(err)
+	}
+	if !inFiles(t, path) {
+		t.Fatal("it was not there before either")
+	}
+	told := ledger.Settlement{LeadID: accepted[1].LeadID, Generation: 1, Status: lead.StatusSuppressed}
+	if got, err := l.Settle(t.Context(), told); err != nil || len(got.Others) != 1 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if inFiles(t, path) {
+		t.Error("the files still hold it")
+	}
+}
+
+// TestTheLogIsEmptiedWhenNobodyReadsItAnyMore erases while another one reads, who
+// keeps the log from being emptied.
+func TestTheLogIsEmptiedWhenNobodyReadsItAnyMore(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	l, _ := filled(t, path)
+	for range l.Outcomes(t.Context(), ledger.Filter{}) {
+		if _, err := l.Forget(t.Context(), "jane.doe@acme.example"); err != nil {
+			t.Fatal(err)
+		}
+		if !inFiles(t, path) {
+			t.Error("nobody was in the way")
+		}
+		break
+	}
+	testkit.Eventually(t, 10*time.Second, "the log is emptied after some later write", func() bool {
+		if _, err := l.Accept(t.Context(), []lead.Lead{numbered(1)}); err != nil {
+			t.Fatal(err)
+		}
+		return !inFiles(t, path)
+	})
+}
+
+func TestForgetHoldsAgainstTheWritesOfOtherProcesses(t *testing.T) {
+	for name, newURL := range databases {
+		t.Run(name, func(t *testing.T) {
+			url := newURL(t)
+			a, b := open(t, url, ledger.Options{}), open(t, url, ledger.Options{})
+			var wg sync.WaitGroup
+			for w := range 4 {
+				wg.Go(func() {
+					for i := range 25 {
+						ld := lead.Lead{Source: "crm", SourceID: fmt.Sprint(w, " ", i), Name: fmt.Sprint("J ", w, " ", i)}
+						if w%2 == 0 {
+							ld = jane(100*w + i)
+						}
+						accepted, err := a.Accept(t.Context(), []lead.Lead{ld})
+						if err != nil {
+							t.Error(err)
+							return
+						}
+						s := settled(accepted[0].LeadID)
+						s.Facts = lead.Facts{Profile: jane(0).Profile()}
+						if _, err := a.Settle(t.Context(), s); err != nil && !errors.Is(err, ledger.ErrNotFound) {
+							t.Error(err)
+						}
+					}
+				})
+			}
+			wg.Go(func() {
+				if _, err := b.Forget(t.Context(), "jane.doe@acme.example"); err != nil {
+					t.Error(err)
+				}
+			})
+			wg.Wait()
+			if text := strings.ToLower(ledger.AllText(t, b)); strings.Contains(text, "jane") {
+				t.Error("something of the person came in after all")
+			}
+		})
+	}
+}
+
+// TestALedgerOfBeforeIsFilledWhenItIsOpened takes from a ledger what the schema of
+// before did not have.
+func TestALedgerOfBeforeIsFilledWhenItIsOpened(t *testing.T) {
+	for name, newURL := range databases {
+		t.Run(name, func(t *testing.T) {
+			url := newURL(t)
+			l := open(t, url, ledger.Options{})
+			const many = 1100 // more than a page
+			leads := []lead.Lead{jane(1), {Name: "Jane Roe-Doe", Company: "Acme"}, {Source: "crm", SourceID: "s", Email: "bo@acme.test", Name: "Bo Roe-Doe"}}
+			for i := range many {
+				leads = append(leads, numbered(i))
+			}
+			accepted, err := l.Accept(t.Context(), leads)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, i := range []int{1, 2} {
+				s := settled(accepted[i].LeadID)
+				found := map[int]lead.Lead{1: jane(2), 2: leads[2]}
+				s.Facts = lead.Facts{Profile: found[i].Profile()}
+				if _, err := l.Settle(t.Context(), s); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, _, err := l.PutPeople(t.Context(), []ledger.Person{{Email: "jane.doe+x@acme.example"}}); err != nil {
+				t.Fatal(err)
+			}
+			if err := l.Close(); err != nil {
+				t.Fatal(err)
+			}
+			asBefore(t, url)
+
+			l = open(t, url, ledger.Options{})
+			e, err := l.Forget(t.Context(), "jane.doe@acme.example")
+			if err != nil || e.Leads != 2 || e.Outcomes != 1 || e.People != 1 {
+				t.Errorf("got %+v, %v", e, err)
+			}
+			rec, err := l.Get(t.Context(), accepted[2].LeadID)
+			if err != nil || !rec.Suppressed || rec.Lead != (lead.Lead{Source: "crm", SourceID: "s"}) {
+				t.Errorf("who was suppressed before: %+v, %v", rec, err)
+			}
+			if text := ledger.AllText(t, l); strings.Contains(text, "Roe-Doe") || strings.Contains(text, "bo@acme.test") {
+				t.Error("the ledger still holds people who asked not to be processed")
+			}
+			if again, err := l.Accept(t.Context(), []lead.Lead{{Email: "bo+1@acme.test"}, numbered(many - 1)}); err != nil || !again[0].Suppressed || again[1].Suppressed {
+				t.Errorf("got %+v, %v", again, err)
+			}
+		})
+	}
+}
+
+// asBefore migrates a ledger down by one and settles Bo's lead as suppressed, as
+// that was done then.
+func asBefore(t *testing.T, url string) {
+	t.Helper()
+	ledger.MigrateDown(t, url, 2)
+	driver, source := "pgx", url
+	if path, ok := strings.CutPrefix(url, "sqlite://"); ok {
+		driver, source = "sqlite", "file:"+path
+	}
+	db, err := sql.Open(driver, source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec("UPDATE outcomes SET status = 'suppressed' WHERE profile LIKE '%bo@acme.test%'"); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,140 @@
+package ledgertest
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"backstop/lead"
+	"backstop/ledger"
+)
+
+// settleHourly settles leads, one each hour from the clock's time on, with two calls
+// each.
+func settleHourly(t *testing.T, l *ledger.Ledger, c *clock, n int) (ids []string, at []time.Time) {
+	t.Helper()
+	for _, a := range accept(t, l, 0, n) {
+		s := settlement(a.LeadID, lead.StatusPartial, 1, 1)
+		s.Trail = []lead.TrailEntry{paid("hunter", 1, c.now()), entry(2, "second", lead.At(c.now()))}
+		settle(t, l, s)
+		ids, at = append(ids, a.LeadID), append(at, c.now())
+		c.advance(time.Hour)
+	}
+	return ids, at
+}
+
+// expire expires and fails the test on an error.
+func expire(t *testing.T, l *ledger.Ledger, outcomesBefore, trailsBefore time.Time, limit int) ledger.Expired {
+	t.Helper()
+	e, err := l.Expire(t.Context(), outcomesBefore, trailsBefore, limit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func expiresLeads(t *testing.T, open Opener, text Text) {
+	c := newClock()
+	l := open(t, ledger.Options{Now: c.now})
+	ids, at := settleHourly(t, l, c, 8)
+	live := accept(t, l, 100, 1)[0].LeadID
+	if _, err := l.Reopen(t.Context(), []ledger.Ref{{LeadID: ids[0], Generation: 1}, {LeadID: ids[2], Generation: 1}}); err != nil {
+		t.Fatal(err)
+	}
+	again := settlement(ids[2], lead.StatusPartial, 1, 1)
+	again.Generation = 2
+	settle(t, l, again) // no better: the outcome is as old as before
+	ref := func(i, generation int) ledger.Ref { return ledger.Ref{LeadID: ids[i], Generation: generation} }
+	for i, want := range []ledger.Expired{
+		{Leads: []ledger.Ref{ref(1, 1), ref(2, 2)}},
+		{Leads: []ledger.Ref{ref(3, 1), ref(4, 1)}},
+		{Leads: []ledger.Ref{ref(5, 1)}},
+		{},
+	} {
+		if got := expire(t, l, at[6], time.Time{}, 2); !cmp.Equal(got, want) {
+			t.Errorf("call %d: got %+v, want %+v", i, got, want)
+		}
+	}
+	left := text(t, l)
+	for i, id := range ids {
+		_, err := l.Outcome(t.Context(), id)
+		if gone := i >= 1 && i <= 5; errors.Is(err, ledger.ErrNotFound) != gone {
+			t.Errorf("lead %d: %v", i, err)
+		} else if gone {
+			nothingOf(t, left, id, makeLead(i).Email)
+		}
+	}
+	if r := get(t, l, live); !r.Live() {
+		t.Errorf("the lead that is open: %+v", r)
+	}
+	if spent, err := l.SpentBy(t.Context(), time.Time{}); err != nil || spent["hunter"] != 8 {
+		t.Errorf("spent %v, %v, want what all leads cost", spent, err)
+	}
+	if a := accept(t, l, 1, 1)[0]; a.Duplicate || a.Suppressed || !a.Live {
+		t.Errorf("a lead that has expired and comes again: %+v", a)
+	}
+}
+
+func expiresTrails(t *testing.T, open Opener, _ Text) {
+	c := newClock()
+	l := open(t, ledger.Options{Now: c.now})
+	ids, at := settleHourly(t, l, c, 5)
+	for i, want := range []int{2, 1, 0} {
+		if got := expire(t, l, time.Time{}, at[3], 2); !cmp.Equal(got, ledger.Expired{Trails: want}) {
+			t.Errorf("call %d: got %+v, want %d", i, got, want)
+		}
+	}
+	for i, id := range ids {
+		o := outcome(t, l, id)
+		if kept := len(o.Trail) == 2; kept != (i >= 3) || o.Credits["hunter"] != 1 || o.Status != lead.StatusPartial {
+			t.Errorf("lead %d has %d trail entries and cost %v", i, len(o.Trail), o.Credits)
+		}
+	}
+	// A replay goes on after the trail that is gone, and what it adds expires like any
+	// other: its outcome is as old as before, because it is no better.
+	if _, err := l.Reopen(t.Context(), []ledger.Ref{{LeadID: ids[0], Generation: 1}}); err != nil {
+		t.Fatal(err)
+	}
+	record(t, l, ledger.Attempt{LeadID: ids[0], Generation: 2, Version: get(t, l, ids[0]).Version, Trail: []lead.TrailEntry{paid("hunter", 1, c.now())}})
+	if got := expire(t, l, time.Time{}, at[3], 2); got.Trails != 0 {
+		t.Errorf("the trail of a live lead: %+v", got)
+	}
+	again := settlement(ids[0], lead.StatusPartial, 1, 1)
+	again.Generation = 2
+	settle(t, l, again)
+	if o := outcome(t, l, ids[0]); !cmp.Equal(details(o.Trail), []string{"paid"}) || o.Credits["hunter"] != 2 {
+		t.Errorf("after the replay: trail %q, cost %v", details(o.Trail), o.Credits)
+	}
+	for i, want := range []int{1, 0} {
+		if got := expire(t, l, time.Time{}, at[3], 2); got.Trails != want {
+			t.Errorf("call %d after the replay: %+v, want %d", i, got, want)
+		}
+	}
+}
+
+func expiresBothAtOnce(t *testing.T, open Opener, text Text) {
+	c := newClock()
+	l := open(t, ledger.Options{Now: c.now})
+	ids, at := settleHourly(t, l, c, 6)
+	settle(t, l, settlement(ids[0], lead.StatusSuppressed, 0, 0)) // is the youngest now
+	if got := expire(t, l, time.Time{}, time.Time{}, 9); !cmp.Equal(got, ledger.Expired{}) {
+		t.Errorf("no limit of age: %+v", got)
+	}
+	if got := expire(t, l, at[5], at[5], 0); !cmp.Equal(got, ledger.Expired{}) {
+		t.Errorf("no room: %+v", got)
+	}
+	want := ledger.Expired{Leads: []ledger.Ref{{LeadID: ids[1], Generation: 1}, {LeadID: ids[2], Generation: 1}}, Trails: 2}
+	if got := expire(t, l, at[3], at[5], 9); !cmp.Equal(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	c.advance(time.Hour)
+	if got := expire(t, l, c.now(), time.Time{}, 9); len(got.Leads) != 4 || got.Leads[3].LeadID != ids[0] {
+		t.Errorf("got %+v, want the suppressed lead too, and last", got)
+	}
+	nothingOf(t, text(t, l), "acme.example", "ld_")
+	if a := accept(t, l, 0, 1)[0]; !a.Suppressed {
+		t.Errorf("the suppression has expired: %+v", a)
+	}
+}

@@ -1,0 +1,183 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hibiken/asynq"
+	"github.com/rs/zerolog"
+
+	"backstop/lead"
+	"backstop/ledger"
+	"backstop/resilience"
+)
+
+// An Eraser erases people from everything that Backstop keeps: the ledger, the
+// queues in every state of a task, and the kept answers.
+type Eraser struct {
+	Ledger *ledger.Ledger
+	Queue  *Queue
+	// ForgetAnswers removes the answers that are kept about a person, in the spelling
+	// of a call's Subject, and says how many that were.
+	ForgetAnswers func(ctx context.Context, subject string) (int, error)
+	Log           zerolog.Logger
+}
+
+// Erased says what was erased of a person.
+type Erased struct {
+	Leads        int `json:"leads"`
+	Outcomes     int `json:"outcomes"`
+	TrailEntries int `json:"trail_entries"`
+	Directory    int `json:"directory"`
+	Tasks        int `json:"tasks"`   // in whichever state: pending, scheduled, retry, archived, completed
+	Answers      int `json:"answers"` // that were kept
+	// UnderWay are tasks that a worker was still at when Forget gave up waiting. They
+	// can write nothing any more and are gone when the worker leaves them.
+	UnderWay   int  `json:"under_way"`
+	Remembered bool `json:"remembered"` // the keyed hash by which the person is turned away
+}
+
+// How long Forget waits for workers to let go of a person.
+const (
+	letGoPatience = 15 * time.Second
+	letGoPoll     = 100 * time.Millisecond
+)
+
+// Forget erases the person with an address, given in any spelling, and remembers a
+// keyed hash so that they are not taken in again. Run again it erases what an
+// earlier run did not come to; the error says where that one stopped.
+//
+// The order is such that nothing comes back: a lead that is in the ledger gets its
+// task again from the reconciler, and one that is not gets none. Tasks are removed
+// before, so that a run that dies in the middle still finds them by the ledger, and
+// once more after, for those that were put back meanwhile.
+func (e Eraser) Forget(ctx context.Context, email string) (Erased, error) {
+	var sum Erased
+	records, err := e.Ledger.Person(ctx, email)
+	if err != nil {
+		return sum, fmt.Errorf("find the person: %w", err)
+	}
+	if _, err := e.tasks(ctx, records, &sum); err != nil {
+		return sum, err
+	}
+	gone, err := e.Ledger.Forget(ctx, email)
+	if err != nil {
+		return sum, fmt.Errorf("erase the person from the ledger: %w", err)
+	}
+	sum.Leads, sum.Outcomes, sum.TrailEntries, sum.Directory = gone.Leads, gone.Outcomes, gone.TrailEntries, gone.People
+	sum.Remembered = gone.Remembered
+	if sum.UnderWay, err = e.letGo(ctx, append(records, gone.Records...), &sum); err != nil {
+		return sum, err
+	}
+	if sum.Answers, err = e.answers(ctx, email, gone.Records); err != nil {
+		return sum, err
+	}
+	e.Log.Info().Str("event", "forgotten").Int("leads", sum.Leads).Int("tasks", sum.Tasks).Int("answers", sum.Answers).
+		Msg("a person was erased on request")
+	return sum, nil
+}
+
+// Preview says what Forget would find in the ledger, and changes nothing.
+func (e Eraser) Preview(ctx context.Context, email string) (leads int, err error) {
+	records, err := e.Ledger.Person(ctx, email)
+	if err != nil {
+		return 0, fmt.Errorf("find the person: %w", err)
+	}
+	return len(records), nil
+}
+
+// tasks removes the tasks of all runs of the leads, and returns how many a worker
+// is at.
+func (e Eraser) tasks(ctx context.Context, records []ledger.Record, sum *Erased) (underWay int, err error) {
+	for _, rec := range records {
+		for g := 1; g <= rec.Generation; g++ {
+			removed, active, err := e.Queue.remove(ctx, rec.LeadID, g)
+			if err != nil {
+				return 0, err
+			}
+			sum.Tasks += removed
+			underWay += active
+		}
+	}
+	return underWay, nil
+}
+
+// letGo removes the tasks until no worker is at one any more.
+func (e Eraser) letGo(ctx context.Context, records []ledger.Record, sum *Erased) (underWay int, err error) {
+	for deadline := time.Now().Add(letGoPatience); ; {
+		underWay, err = e.tasks(ctx, records, sum)
+		if err != nil || underWay == 0 || time.Now().After(deadline) {
+			return underWay, err
+		}
+		if err := rest(ctx, letGoPoll); err != nil {
+			return underWay, fmt.Errorf("wait for the workers: %w", err)
+		}
+	}
+}
+
+// answers removes what is kept about the person under any of their names.
+func (e Eraser) answers(ctx context.Context, email string, records []ledger.Record) (n int, err error) {
+	subjects := map[string]bool{}
+	if address, err := lead.NormalizeEmail(email); err == nil {
+		subjects[lead.EmailKey(address)] = true
+	}
+	for _, rec := range records {
+		for _, s := range resilience.Subjects(rec.Lead, rec.Progress) {
+			subjects[s] = true
+		}
+	}
+	for s := range subjects {
+		k, err := e.ForgetAnswers(ctx, s)
+		if err != nil {
+			return n, err
+		}
+		n += k
+	}
+	return n, nil
+}
+
+// remove deletes the tasks of one run of a lead, in whichever state they are but
+// active. An active one is asked to stop, and counted.
+func (q *Queue) remove(ctx context.Context, leadID string, generation int) (removed, active int, err error) {
+	for queue, id := range map[string]string{
+		QueueEnrich: EnrichID(leadID, generation), QueueFallback: FallbackID(leadID, generation),
+	} {
+		was, err := q.removeTask(ctx, queue, id)
+		switch {
+		case err != nil:
+			return removed, active, fmt.Errorf("remove a task of lead %s: %w", leadID, err)
+		case was == asynq.TaskStateActive:
+			active++
+		case was != 0:
+			removed++
+		}
+	}
+	return removed, active, nil
+}
+
+// removeTask deletes a task and returns the state in which it was, 0 for none. It
+// looks again when the task went on to another state meanwhile.
+func (q *Queue) removeTask(ctx context.Context, queue, id string) (was asynq.TaskState, err error) {
+	for range 5 {
+		info, err := q.inspector.GetTaskInfo(queue, id)
+		if errors.Is(err, asynq.ErrTaskNotFound) || errors.Is(err, asynq.ErrQueueNotFound) {
+			return 0, nil
+		}
+		if err != nil {
+			return 0, err
+		}
+		if info.State == asynq.TaskStateActive {
+			return info.State, q.inspector.CancelProcessing(id)
+		}
+		err = q.inspector.DeleteTask(queue, id)
+		if err == nil || errors.Is(err, asynq.ErrTaskNotFound) || q.dropOrphan(ctx, queue, id) {
+			return info.State, nil
+		}
+		if err := rest(ctx, letGoPoll); err != nil {
+			return 0, err
+		}
+	}
+	return 0, errors.New("its task comes and goes")
+}
