@@ -26,13 +26,14 @@ type Merged struct {
 // The same value stated again is not replaced, but counts as being as new as its
 // newest statement. To merge an answer twice changes nothing.
 //
-// Two groups of fields do not go field by field, because what belongs together
-// stays together: the person's address and its state ([merge.email]), and where
-// they work and as what ([merge.work]).
+// Three groups of fields do not go field by field, because what belongs together
+// stays together: the person's address and its state ([merge.email]), the parts of
+// their name ([merge.names]), and where they work and as what ([merge.work]).
 func (f *Facts) Merge(p Profile, from Origin, overwrite []Field) Merged {
 	m := merge{Facts: f, from: from, overwrite: overwrite}
 	p = clean(p)
 	m.email(p)
+	m.names(p)
 	m.work(p)
 	for field, v := range p {
 		m.field(field, v)
@@ -144,6 +145,39 @@ func (o Origin) newer(old Origin) bool {
 		return false
 	}
 	return o.Confidence == 0 || old.Confidence == 0 || o.Confidence >= old.Confidence
+}
+
+// names settles the parts of the name where the answer's name is not the known
+// one's: then it is taken as a whole or not at all, because the given name of one
+// person is none of another's.
+func (m *merge) names(p Profile) {
+	known, stated := fullName(m.Profile), fullName(p)
+	if known == "" || stated == "" || NamesAgree(known, stated) {
+		return
+	}
+	wins := m.Profile[PersonName] == "" || m.beats(PersonName)
+	for _, field := range []Field{PersonName, PersonGivenName, PersonFamilyName} {
+		old, v := m.Profile[field], p[field]
+		delete(p, field)
+		switch {
+		case !wins && !SameValue(field, old, v):
+			m.conflict(field, v)
+		case !wins || m.isSources(field) && !m.beats(field):
+		case v == "":
+			m.drop(field)
+		case old == "":
+			m.fill(field, v)
+		case !SameValue(field, old, v):
+			m.replace(field, v)
+		}
+	}
+}
+
+func fullName(p Profile) string {
+	if p[PersonName] != "" {
+		return p[PersonName]
+	}
+	return strings.TrimSpace(p[PersonGivenName] + " " + p[PersonFamilyName])
 }
 
 // isWork reports whether a field says something of where the person works and as

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"maps"
 
 	"backstop/lead"
 )
@@ -82,10 +83,12 @@ type outcomeRow struct {
 // PostgreSQL re-reads only locked rows, and a join would give a stale score.
 const (
 	lockLeads = `SELECT lead_id, generation, settled_generation, retries, trail_length, accepted_at, started_at, version, last_write,
-	credits, coalesce(person, '')
+	credits, coalesce(person, ''), EXISTS (SELECT 1 FROM suppressions s WHERE s.person = leads.person)
 FROM leads WHERE lead_id IN {list $1} ORDER BY lead_id {for update}`
 
-	readScores = `SELECT lead_id, status, score, first_settled_at, settled_at, coalesce(person, ''), trail_expired FROM outcomes WHERE lead_id IN {list $1}`
+	readScores = `SELECT lead_id, status, score, first_settled_at, settled_at, trail_expired, coalesce(person, ''),
+	EXISTS (SELECT 1 FROM suppressions s WHERE s.person = outcomes.person)
+FROM outcomes WHERE lead_id IN {list $1}`
 
 	updateLeads = `UPDATE leads SET settled_generation = r.settled_generation, retries = r.retries,
 	trail_length = r.trail_length, started_at = r.started_at, progress = coalesce(r.progress, leads.progress),
@@ -210,30 +213,26 @@ func writeRows[T any](ctx context.Context, s session, query string, rows []T) er
 	return s.exec(ctx, query, table)
 }
 
-// lockChanged locks the leads of the changes, and tells them who of their persons
-// asked not to be processed.
+// lockChanged locks the leads of the changes, and looks which of the addresses that
+// were found are those of people who asked not to be processed.
 func lockChanged(ctx context.Context, s session, changes []*change) (map[string]*row, error) {
-	var ids, persons []string
-	for _, c := range changes {
-		ids = append(ids, c.leadID)
-		if c.person != "" {
-			persons = append(persons, c.person)
-		}
+	ids := make([]string, len(changes))
+	for i, c := range changes {
+		ids[i] = c.leadID
 	}
 	rows, err := lockRows(ctx, s, ids)
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range rows {
-		for _, person := range []string{r.person, r.outcomePerson} {
-			if person != "" {
-				persons = append(persons, person)
-			}
+	var found []string
+	for _, c := range changes {
+		if r := rows[c.leadID]; r != nil && c.person != "" && c.person != r.person {
+			found = append(found, c.person)
 		}
 	}
-	suppressed, err := suppressedAmong(ctx, s, persons)
+	suppressed, err := suppressedAmong(ctx, s, found)
 	for _, r := range rows {
-		r.suppressed = suppressed
+		maps.Copy(r.suppressed, suppressed)
 	}
 	return rows, err
 }
@@ -245,11 +244,17 @@ func lockRows(ctx context.Context, s session, ids []string) (map[string]*row, er
 	if err != nil {
 		return nil, err
 	}
-	rows := map[string]*row{}
+	rows, suppressed := map[string]*row{}, map[string]bool{}
 	_, err = readAll(ctx, s, func(sr *sql.Rows) (struct{}, error) {
-		var r row
+		var (
+			r   = row{suppressed: suppressed}
+			own bool
+		)
 		err := sr.Scan(&r.LeadID, &r.generation, &r.SettledGeneration, &r.Retries, &r.TrailLength, &r.acceptedAt,
-			stamp{&r.started}, &r.Version, &r.LastWrite, &r.creditsText, &r.person)
+			stamp{&r.started}, &r.Version, &r.LastWrite, &r.creditsText, &r.person, &own)
+		if own {
+			suppressed[r.person] = true
+		}
 		r.StartedAt = millis(r.started)
 		rows[r.LeadID] = &r
 		return struct{}{}, err
@@ -264,9 +269,12 @@ func lockRows(ctx context.Context, s session, ids []string) (map[string]*row, er
 			score                 int
 			firstSettled, settled lead.Time
 			person                string
-			expired               bool
+			expired, away         bool
 		)
-		err := sr.Scan(&id, &status, &score, stamp{&firstSettled}, stamp{&settled}, &person, &expired)
+		err := sr.Scan(&id, &status, &score, stamp{&firstSettled}, stamp{&settled}, &expired, &person, &away)
+		if away {
+			suppressed[person] = true
+		}
 		if r := rows[id]; r != nil {
 			r.status, r.score, r.firstSettled, r.settled, r.outcomePerson, r.trailExpired = status, score, firstSettled, settled, person, expired
 		}

@@ -43,7 +43,7 @@ FROM leads l LEFT JOIN outcomes o ON o.lead_id = l.lead_id
 
 	recordsByID = selectRecords + `WHERE l.lead_id IN {list $1} ORDER BY l.lead_id`
 
-	recordsByKey = selectRecords + `WHERE l.lead_id = $1 OR l.request_id = $1 OR l.email_key = $2
+	recordsByKey = selectRecords + `WHERE l.lead_id = $1 OR l.request_id = $1 OR (l.person = $2 AND l.email_key = $3)
 ORDER BY l.accepted_at DESC, l.lead_id`
 
 	liveRecords = selectRecords + `WHERE l.settled_generation < l.generation AND l.lead_id > $1 AND l.accepted_at < $2
@@ -96,7 +96,7 @@ func (l *Ledger) Records(ctx context.Context, leadIDs []string) ([]Record, error
 // ID, or an email address in any spelling. With none the error is [ErrNotFound].
 func (l *Ledger) Find(ctx context.Context, key string) ([]Record, error) {
 	key = strings.TrimSpace(key)
-	records, err := readAll(ctx, l.reader(), scanRecord, recordsByKey, key, emailKey(key))
+	records, err := readAll(ctx, l.reader(), scanRecord, recordsByKey, key, l.persons.address(key), emailKey(key))
 	if err == nil && len(records) == 0 {
 		err = ErrNotFound
 	}

@@ -26,12 +26,13 @@ func TestAnAnswerForALeadOfAnotherName(t *testing.T) {
 	}
 	bob := lead.Lead{Name: "Bob Stone", Email: "m.garcia@gmail.com"}
 	given.Profile[lead.PersonEmail] = "mgarcia@gmail.com"
-	if a := given.For(bob); !a.Class.HasData() {
-		t.Errorf("with the lead's own address it is %+v", a)
-	}
-	bob.Email = "bob@gmail.com"
 	if a := given.For(bob); a.Class != lead.ClassNoData {
-		t.Errorf("with another address it is %+v", a)
+		t.Errorf("with the lead's own address, which may have been handed on, it is %+v", a)
+	}
+	given.Profile[lead.CompanyDomain] = "acme.example"
+	bob.Email = "m.garcia@mail.acme.example"
+	if a := given.For(bob); a.Class != lead.ClassPartial || len(a.Profile) != 2 || a.Profile[lead.CompanyName] != "Acme" || !a.Billed {
+		t.Errorf("of the lead's own company it is %+v", a)
 	}
 	if a := (Answer{Class: lead.ClassTransient, Detail: "x"}).For(lead.Lead{Name: "Bob"}); a.Class != lead.ClassTransient || a.Detail != "x" {
 		t.Errorf("an answer without data became %+v", a)

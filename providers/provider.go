@@ -2,6 +2,7 @@ package providers
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"backstop/lead"
@@ -71,18 +72,27 @@ type Answer struct {
 	Until time.Time
 }
 
-// For is the answer as it counts for one lead: no_data when it is about a person
-// whose name cannot be that of the lead, and does not have the lead's address.
+// For is the answer as it counts for one lead: nothing of a person whose name cannot
+// be that of the lead. Somebody who is greeted by another's title is worse than a
+// blank, also where the address agrees: it may have been handed on, or be wrong in
+// one of the two places. The company stays if the lead's own domain says that it is
+// theirs; without it the answer is no_data.
 //
 // An answer is shared by everybody who asks the same, so that Do looks only at what
 // is in the call's Subject and Variant: the lead's own name may not decide what others
 // get. It decides here, for an answer that was just given as for one that was kept.
-// An address that agrees says more than names, which are misspelled, shortened and
-// changed; without one, names that have nothing in common are another person's.
 func (a Answer) For(l lead.Lead) Answer {
-	address := a.Profile[lead.PersonEmail]
-	if address != "" && lead.EmailKey(address) == lead.EmailKey(l.Email) ||
-		!lead.NamesContradict(a.Profile[lead.PersonName], l.Name) {
+	if !lead.NamesContradict(a.Profile[lead.PersonName], l.Name) {
+		return a
+	}
+	company := lead.Profile{}
+	for f, v := range a.Profile {
+		if strings.HasPrefix(string(f), "company.") {
+			company[f] = v
+		}
+	}
+	if d := company[lead.CompanyDomain]; d != "" && lead.SameSite(d, l.InferredDomain()) {
+		a.Class, a.Detail, a.Profile = lead.ClassPartial, "the person is somebody else", company
 		return a
 	}
 	a.Class, a.Detail = lead.ClassNoData, somebodyElse

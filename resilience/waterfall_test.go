@@ -357,11 +357,12 @@ func TestAnAnswerAboutSomebodyOfAnotherNameIsNone(t *testing.T) {
 			equal(t, "trail", c.trail[0].Class, lead.ClassNoData)
 			equal(t, "title", c.progress.Facts.Profile[title], "")
 		},
-		"with the lead's address it is theirs": func(t *testing.T) {
-			a := provider("a", tells(lead.Profile{name: "Rupert Vogel", email: "ann@acme.com", title: "CEO"}))
+		"of the lead's company that is used": func(t *testing.T) {
+			a := provider("a", tells(lead.Profile{name: "Rupert Vogel", title: "CEO", company: "Acme", domain: "acme.com"}))
 			c := newCourse(a)
-			c.about(lead.Lead{Name: "Ann Roe", Email: "ann@acme.com"}, name, title)
+			c.about(lead.Lead{Name: "Ann Roe", Email: "ann@acme.com"}, name, company)
 			equal(t, "verdict", c.run(t).Kind, full)
+			equal(t, "title", c.progress.Facts.Profile[title], "")
 		},
 	})
 }

@@ -53,9 +53,9 @@ person's tasks at the end; that task can write nothing any more.`,
 				}
 				sum, err := e.Forget(c.Context(), email)
 				if err != nil {
-					return fmt.Errorf("%w; run it again, it goes on where it stopped", err)
+					err = fmt.Errorf("%w; what is shown was erased; run it again, it goes on where it stopped", err)
 				}
-				return showErased(c.OutOrStdout(), sum, asJSON)
+				return errors.Join(showErased(c.OutOrStdout(), sum, asJSON), err)
 			})
 		},
 	}
@@ -102,7 +102,11 @@ func showErased(w io.Writer, sum tasks.Erased, asJSON bool) error {
 			{"leads", sum.Leads}, {"outcomes", sum.Outcomes}, {"trail entries", sum.TrailEntries},
 			{"directory entries", sum.Directory}, {"tasks on the queues", sum.Tasks}, {"kept answers", sum.Answers},
 		})
-		if _, err := fmt.Fprintf(w, "%s\nremembered by a keyed hash: the person is turned away from now on\n", t.Render()); err != nil {
+		end := "remembered by a keyed hash: the person is turned away from now on"
+		if !sum.Remembered {
+			end = "not remembered yet"
+		}
+		if _, err := fmt.Fprintf(w, "%s\n%s\n", t.Render(), end); err != nil {
 			return err
 		}
 	}

@@ -75,6 +75,7 @@ func writeTrace(w io.Writer, r ledger.Record, o lead.Outcome) error {
 	}
 	head := table.NewWriter()
 	head.SetStyle(table.StyleLight)
+	head.SetColumnConfigs([]table.ColumnConfig{{Number: 2, WidthMax: 100}})
 	head.AppendRows([]table.Row{
 		{"lead", o.LeadID}, {"request", o.RequestID}, {"source", o.Source}, {"source ID", o.SourceID},
 		{"status", status}, {"reason", o.Reason},

@@ -3,6 +3,9 @@ package fleet
 import (
 	"fmt"
 	"strings"
+
+	"backstop/lead"
+	"backstop/providers/sandbox"
 )
 
 // CSV makes a file of n leads with one in so many of each kind of trouble, which
@@ -15,8 +18,9 @@ func CSVOf(prefix string, n int, kind func(i int) string) string {
 	var b strings.Builder
 	b.WriteString("\ufeffRecord ID,Email,First Name,Last Name,Company name\r\n")
 	for i := range n {
-		fmt.Fprintf(&b, "%s-%05d,%s.%s%05d@firm%03d.example,Ann,Lee%d,Firm %d\r\n",
-			prefix, i, kind(i), strings.ToLower(strings.TrimPrefix(prefix, "R")), i, i%500, i, i%500)
+		email := fmt.Sprintf("%s.%s%05d@firm%03d.example", kind(i), strings.ToLower(strings.TrimPrefix(prefix, "R")), i, i%500)
+		p := sandbox.Person(email) // an answer about somebody of another name would be refused
+		fmt.Fprintf(&b, "%s-%05d,%s,%s,%s,Firm %d\r\n", prefix, i, email, p[lead.PersonGivenName], p[lead.PersonFamilyName], i%500)
 	}
 	return b.String()
 }

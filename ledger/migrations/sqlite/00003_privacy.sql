@@ -4,6 +4,7 @@
 ALTER TABLE leads ADD COLUMN person TEXT;
 ALTER TABLE leads ADD COLUMN credits TEXT NOT NULL DEFAULT '{}'; -- what its calls cost, by provider, as JSON
 CREATE INDEX leads_by_person ON leads (person) WHERE person IS NOT NULL;
+DROP INDEX leads_by_email; -- an address is looked for among its person's leads
 CREATE INDEX leads_unkeyed ON leads (lead_id) WHERE person IS NULL;
 
 -- The person of the profile's address, "" where that is the lead's own.
@@ -57,6 +58,7 @@ DROP INDEX outcomes_by_person;
 ALTER TABLE outcomes DROP COLUMN trail_expired;
 ALTER TABLE outcomes DROP COLUMN person;
 DROP INDEX leads_unkeyed;
+CREATE INDEX leads_by_email ON leads (email_key) WHERE email_key IS NOT NULL;
 DROP INDEX leads_by_person;
 ALTER TABLE leads DROP COLUMN credits;
 ALTER TABLE leads DROP COLUMN person;
