@@ -14,17 +14,14 @@ func (s *Store) alone(ctx context.Context, r *reservation) (*resilience.CapReach
 	known := s.known(ctx, p, r.at)
 	switch {
 	case ctx.Err() != nil:
-		r.abandon()
 		return nil, ctx.Err()
 	case known == nil:
-		r.abandon()
 		s.o.Refused(p.name, unknown)
 		full := p.reached(0, r.at)
-		full.Until = r.at.Add(lookAgain).UTC()
+		full.Until, full.Unknown = r.at.Add(lookAgain).UTC(), true
 		return full, nil
 	}
 	if full := p.admit(r, known); full >= 0 {
-		r.abandon()
 		return s.refuse(r, full), nil
 	}
 	return nil, nil

@@ -170,6 +170,9 @@ func TestALedgerThatSaysNonsenseIsNotBelieved(t *testing.T) {
 				}
 				flush(t, client(t, addr))
 				r.full(1) // nothing says what was spent
+				if all, err := r.Usage(t.Context()); err == nil {
+					t.Errorf("usage is %v", all)
+				}
 			})
 		})
 	}

@@ -49,10 +49,3 @@ func (s *Store) tell(ctx context.Context, r *reservation, spent micros) {
 	}
 	s.worked()
 }
-
-// abandon is for a call that nobody makes although Redis may have reserved it.
-func (r *reservation) abandon() {
-	if r.told {
-		r.provider.owe(settlement{id: r.id})
-	}
-}

@@ -58,6 +58,7 @@ func (s *Store) reserve(ctx context.Context, r *reservation, known *reading, fre
 		p.owe(owed...)
 		return 0, fmt.Errorf("reserve credits: %w", err)
 	}
+	r.told = answer == reserved
 	return answer, nil
 }
 

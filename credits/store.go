@@ -137,13 +137,16 @@ func (s *Store) Reserve(ctx context.Context, provider string, price float64) (re
 	at := s.o.Now()
 	r := &reservation{store: s, provider: p, id: uuid.NewString(), at: at, price: microsOf(price), keys: p.keys(at)}
 	full, err := s.book(ctx, r)
-	switch {
-	case err != nil:
-		return nil, err
-	case full != nil:
-		return nil, full
+	if err == nil && full == nil {
+		return r, nil
 	}
-	return r, nil
+	if r.told { // and nobody makes the call
+		p.owe(settlement{id: r.id})
+	}
+	if err == nil {
+		err = full
+	}
+	return nil, err
 }
 
 // book sets the price aside, in Redis if it can.
@@ -155,7 +158,6 @@ func (s *Store) book(ctx context.Context, r *reservation) (*resilience.CapReache
 	answer, err := s.count(ctx, r, back)
 	switch {
 	case ctx.Err() != nil:
-		r.abandon()
 		return nil, ctx.Err()
 	case errors.Is(err, errLedger):
 		return s.alone(ctx, r)

@@ -16,7 +16,8 @@ const (
 // A verified address takes the place of one that is not; between two of a kind the
 // newer one counts, as everywhere. The one that the lead came with gives way only
 // if overwrite allows it, and only to a verified one. An address that is said not
-// to exist is not taken, from no later answer either unless that one verified it.
+// to exist is not taken, from no later answer either unless that one verified it;
+// nor is one of an office, such as info@.
 func (m *merge) email(p Profile) {
 	address, state := p[PersonEmail], p[PersonEmailStatus]
 	delete(p, PersonEmail)
@@ -31,6 +32,7 @@ func (m *merge) email(p Profile) {
 		m.state(state)
 		return
 	case m.isDead(address, state):
+	case m.from.Provider != OriginSource && IsRoleAddress(address): // an office's: whoever writes to it does not write to this person
 	case known == "":
 		m.drop(PersonEmailStatus)
 		m.fill(PersonEmail, address)

@@ -299,3 +299,18 @@ func TestThePartsOfANameBelongToOneName(t *testing.T) {
 		})
 	}
 }
+
+func TestTheAddressOfAnOfficeIsNobodys(t *testing.T) {
+	var f Facts
+	f.Merge(Profile{PersonName: "Ann Lee"}, Origin{Provider: OriginSource}, nil)
+	m := f.Merge(Profile{PersonEmail: "info@acme.example", PersonEmailStatus: EmailValid}, Origin{Provider: "a"}, nil)
+	if f.Profile[PersonEmail] != "" || m.Conflicts[PersonEmail] != "info@acme.example" {
+		t.Errorf("it is taken: %v, %v", f.Profile, m.Conflicts)
+	}
+	f = Facts{}
+	f.Merge(Profile{PersonEmail: "info@acme.example"}, Origin{Provider: OriginSource}, nil)
+	f.Merge(Profile{PersonEmail: "info@acme.example", PersonEmailStatus: "accept_all"}, Origin{Provider: "a"}, nil)
+	if f.Profile[PersonEmail] != "info@acme.example" || f.Profile[PersonEmailStatus] != "accept_all" {
+		t.Errorf("the lead's own is gone: %v", f.Profile)
+	}
+}

@@ -42,6 +42,9 @@ type CapReached struct {
 	Cap      float64   // in credits
 	Per      string    // "day" or "month", of UTC
 	Until    time.Time // when the next one begins
+	// Unknown: nothing could say what was spent, so that the cap may have been reached;
+	// Until is then when it is worth asking again.
+	Unknown bool
 }
 
 func (e *CapReached) Error() string {
@@ -50,6 +53,9 @@ func (e *CapReached) Error() string {
 
 // detail is the error as a trail shows it, beside the provider's name.
 func (e *CapReached) detail() string {
+	if e.Unknown {
+		return fmt.Sprintf("nothing can say whether the cap of %g credits a %s is reached", e.Cap, e.Per)
+	}
 	return fmt.Sprintf("the cap of %g credits a %s is reached until %s", e.Cap, e.Per, lead.At(e.Until))
 }
 

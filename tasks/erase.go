@@ -93,7 +93,7 @@ func (e Eraser) Preview(ctx context.Context, email string) (leads int, err error
 func (e Eraser) tasks(ctx context.Context, records []ledger.Record, sum *Erased) (underWay int, err error) {
 	for _, rec := range records {
 		for g := 1; g <= rec.Generation; g++ {
-			removed, active, err := e.Queue.remove(ctx, rec.LeadID, g)
+			removed, active, err := e.Queue.remove(ctx, rec.LeadID, g, true)
 			if err != nil {
 				return 0, err
 			}
@@ -139,12 +139,15 @@ func (e Eraser) answers(ctx context.Context, email string, records []ledger.Reco
 }
 
 // remove deletes the tasks of one run of a lead, in whichever state they are but
-// active. An active one is asked to stop, and counted.
-func (q *Queue) remove(ctx context.Context, leadID string, generation int) (removed, active int, err error) {
+// active. Active ones are counted and, with stop, asked to stop.
+func (q *Queue) remove(ctx context.Context, leadID string, generation int, stop bool) (removed, active int, err error) {
 	for queue, id := range map[string]string{
 		QueueEnrich: EnrichID(leadID, generation), QueueFallback: FallbackID(leadID, generation),
 	} {
 		was, err := q.removeTask(ctx, queue, id)
+		if err == nil && was == asynq.TaskStateActive && stop {
+			err = q.inspector.CancelProcessing(id)
+		}
 		switch {
 		case err != nil:
 			return removed, active, fmt.Errorf("remove a task of lead %s: %w", leadID, err)
@@ -155,6 +158,16 @@ func (q *Queue) remove(ctx context.Context, leadID string, generation int) (remo
 		}
 	}
 	return removed, active, nil
+}
+
+// removeRuns deletes the tasks of all runs of a lead but those that a worker is at.
+func (q *Queue) removeRuns(ctx context.Context, leadID string, generations int) error {
+	for g := 1; g <= generations; g++ {
+		if _, _, err := q.remove(ctx, leadID, g, false); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // removeTask deletes a task and returns the state in which it was, 0 for none. It
@@ -169,7 +182,7 @@ func (q *Queue) removeTask(ctx context.Context, queue, id string) (was asynq.Tas
 			return 0, err
 		}
 		if info.State == asynq.TaskStateActive {
-			return info.State, q.inspector.CancelProcessing(id)
+			return info.State, nil
 		}
 		err = q.inspector.DeleteTask(queue, id)
 		if err == nil || errors.Is(err, asynq.ErrTaskNotFound) || q.dropOrphan(ctx, queue, id) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"backstop/answers"
 	"backstop/lead"
 	"backstop/ledger"
+	"backstop/providers"
 	"backstop/providers/sandbox"
 	"backstop/testkit"
 )
@@ -247,4 +249,76 @@ func TestForgetStopsWithTheContextAndSaysSo(t *testing.T) {
 	if !strings.Contains(f.inRedis(), "ann.lee") {
 		t.Error("a cancelled Forget erased all the same")
 	}
+}
+
+// A worker dies, or Redis is away, between the outcome of a suppressed lead and the
+// removal of what Redis has of the person: the task comes back and does it.
+func TestTracesThatWereLeftAreRemovedLater(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, sandbox.Script{})
+	f.remembering()
+	forget := f.deps.ForgetAnswers
+	var failed atomic.Int32
+	f.deps.ForgetAnswers = func(ctx context.Context, subject string) (int, error) {
+		if failed.Add(1) <= 2 {
+			return 0, errors.New("Redis is away")
+		}
+		return forget(ctx, subject)
+	}
+	f.deps.Chain.Retry = quick
+	noError(t, f.sandbox.SetFaults(down("")))
+	stop := f.start()
+	other := f.put("ann.lee+2@acme.example")[0] // its archived task has a payload that names her
+	f.outcome(other)
+	f.becomes(other, TaskStates{Enrich: "archived"})
+	stop()
+	noError(t, f.sandbox.SetFaults(sandbox.Fault{Provider: "clearbit", Status: 404}, sandbox.Fault{Provider: "hunter", Status: 451}))
+	f.start()
+	a := f.put("ann.lee@acme.example")[0]
+	equal(t, "status", f.outcome(a).Status, lead.StatusSuppressed)
+	f.becomes(a, TaskStates{})
+	f.becomes(other, TaskStates{})
+	f.names("in the end", other.LeadID)
+	if failed.Load() < 3 {
+		t.Errorf("it was tried %d times", failed.Load())
+	}
+}
+
+// The fallback finds out that the person is suppressed, when the enrichment of the
+// same run stands in the archive already.
+func TestTheArchivedTaskOfASuppressedLeadIsRemoved(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, faults(down("")))
+	f.remembering()
+	f.deps.Chain.Retry = quick
+	hold := make(chan struct{})
+	f.deps.Fallback.Providers = []providers.Provider{providers.NewDirectory(func(ctx context.Context, email string) (lead.Profile, time.Time, bool, error) {
+		select {
+		case <-hold:
+		case <-ctx.Done():
+		}
+		return lead.Profile{lead.PersonName: "Ann Lee"}, time.Time{}, true, nil
+	})}
+	f.deps.Fallback.Timeouts = map[string]time.Duration{"directory": 4 * time.Second}
+	f.start()
+	a := f.put("ann.lee@acme.example")[0]
+	f.becomes(a, TaskStates{Enrich: "archived", Fallback: "active"})
+	noError(t, f.suppressByAnother("ann.lee+elsewhere@acme.example"))
+	close(hold)
+	equal(t, "status", f.outcome(a).Status, lead.StatusSuppressed)
+	f.becomes(a, TaskStates{})
+	f.names("in the end")
+}
+
+// suppressByAnother settles another lead of the person as suppressed.
+func (f *fleet) suppressByAnother(email string) error {
+	f.t.Helper()
+	accepted, err := f.ledger.Accept(f.t.Context(), leads(f.t, email))
+	if err != nil {
+		return err
+	}
+	_, err = f.ledger.Settle(f.t.Context(), ledger.Settlement{
+		LeadID: accepted[0].LeadID, Generation: 1, Status: lead.StatusSuppressed, Missing: []lead.Field{},
+	})
+	return err
 }

@@ -125,6 +125,9 @@ func (h *handlers) settledAlready(ctx context.Context, t *asynq.Task, rec ledger
 			return nil
 		}
 	}
+	if rec.Status == lead.StatusSuppressed {
+		return h.tracesAgain(ctx, rec, p.Lead, log)
+	}
 	log.Debug().Str("event", "settled_already").Msg("nothing to do")
 	return nil
 }
@@ -205,12 +208,12 @@ func (h *handlers) settle(ctx context.Context, j *job, s ledger.Settlement) erro
 			SinceStart: now.Sub(s.StartedAt.Time), SinceAccept: now.Sub(j.record.AcceptedAt.Time),
 		})
 	}
-	if done.Status == lead.StatusSuppressed {
-		h.traces(ctx, j, done.Others)
-	}
 	j.log.Info().Str("event", "settled").Str("status", string(done.Status)).Str("path", string(path)).
 		Bool("applied", done.Applied).Str("reason", s.Reason).Int("retries", s.Retries).
 		Int64("ms", now.Sub(s.StartedAt.Time).Milliseconds()).Send()
+	if done.Status == lead.StatusSuppressed {
+		return h.traces(ctx, j.record, j.record.Lead, done.Others, j.log)
+	}
 	return nil
 }
 

@@ -51,10 +51,8 @@ func (r *reconciler) expire(ctx context.Context) error {
 // removeTasks removes the archived tasks of leads that are gone.
 func (r *reconciler) removeTasks(ctx context.Context, refs []ledger.Ref) error {
 	for _, ref := range refs {
-		for g := 1; g <= ref.Generation; g++ {
-			if _, _, err := r.Queue.remove(ctx, ref.LeadID, g); err != nil {
-				return err
-			}
+		if err := r.Queue.removeRuns(ctx, ref.LeadID, ref.Generation); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"backstop/lead"
 	"backstop/ledger"
 	"backstop/resilience"
@@ -16,46 +18,56 @@ func (h *handlers) suppress(ctx context.Context, j *job, v resilience.Verdict) e
 	if j.record.Suppressed {
 		why = "the person asked not to be processed"
 	}
-	err := h.settle(ctx, j, ledger.Settlement{
+	return h.settle(ctx, j, ledger.Settlement{
 		Status: lead.StatusSuppressed, Reason: why, Missing: []lead.Field{}, Trail: v.Trail,
 	})
-	if err != nil {
-		return err
+}
+
+// traces removes what Redis has of a person whose lead was suppressed: the tasks
+// of the lead's and of the person's other leads' runs, whose payloads name them, and
+// the kept answers. The ledger has done its part with the outcome. Other leads
+// that are open get a task without a name in it from the reconciler.
+//
+// If it cannot, the task comes back, finds the lead suppressed, and tries again: it
+// is what remembers that something is left, also for a worker that dies here.
+func (h *handlers) traces(ctx context.Context, rec ledger.Record, l lead.Lead, others []ledger.Ref, log zerolog.Logger) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tracesTimeout)
+	defer cancel()
+	if err := h.removeTraces(ctx, rec, l, others); err != nil {
+		log.Warn().Err(err).Str("event", "suppressed").
+			Msg("not all that Redis has of a person who asked not to be processed could be removed yet; trying again")
+		return &Later{At: h.Now().Add(2 * time.Second), Why: "traces of a suppressed person are left"}
 	}
-	h.dropFallback(j)
 	return nil
 }
 
-// traces removes what Redis has of a person whose lead was just suppressed: the
-// tasks of the lead's earlier runs and of the person's other leads, whose payloads
-// name them, and the kept answers. The ledger has done its part with the outcome.
-// Other leads that are open get a task without a name in it from the reconciler.
-func (h *handlers) traces(ctx context.Context, j *job, others []ledger.Ref) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tracesTimeout)
-	defer cancel()
-	err := h.removeTraces(ctx, j, others)
+// tracesAgain is traces for a lead that was settled by a run that may not have come
+// so far.
+func (h *handlers) tracesAgain(ctx context.Context, rec ledger.Record, l lead.Lead, log zerolog.Logger) error {
+	others, err := h.Ledger.SamePerson(ctx, rec.LeadID)
 	if err != nil {
-		j.log.Error().Err(err).Str("event", "suppressed").
-			Msg("not all that Redis has of a person who asked not to be processed could be removed: run enqueue forget")
+		log.Warn().Err(err).Str("event", "ledger").Msg("the ledger cannot be read; the lead is put back")
+		return &Later{At: h.Now().Add(2 * time.Second), Why: "the ledger cannot be read"}
 	}
+	return h.traces(ctx, rec, l, others, log)
 }
 
 // tracesTimeout bounds the way to Redis and back for some tasks.
 const tracesTimeout = 10 * time.Second
 
-func (h *handlers) removeTraces(ctx context.Context, j *job, others []ledger.Ref) error {
-	runs := append([]ledger.Ref{{LeadID: j.record.LeadID, Generation: j.record.Generation - 1}}, others...)
-	for _, r := range runs {
-		for g := 1; g <= r.Generation; g++ {
-			if _, _, err := h.Queue.remove(ctx, r.LeadID, g); err != nil {
-				return err
-			}
+func (h *handlers) removeTraces(ctx context.Context, rec ledger.Record, l lead.Lead, others []ledger.Ref) error {
+	if err := h.Queue.removeRuns(ctx, rec.LeadID, rec.Generation); err != nil {
+		return err
+	}
+	for _, r := range others {
+		if err := h.Queue.removeRuns(ctx, r.LeadID, r.Generation); err != nil {
+			return err
 		}
 	}
 	if h.ForgetAnswers == nil {
 		return nil
 	}
-	for _, s := range resilience.Subjects(j.record.Lead, j.record.Progress) {
+	for _, s := range resilience.Subjects(l, rec.Progress) {
 		if _, err := h.ForgetAnswers(ctx, s); err != nil {
 			return err
 		}

@@ -271,6 +271,12 @@ func redactsTheOtherLeads(t *testing.T, open Opener, text Text) {
 	if again := settle(t, l, settlement(ids[0], lead.StatusSuppressed, 0, 0)); again.Applied || !cmp.Equal(again.Others, others) {
 		t.Errorf("the repetition says %+v", again)
 	}
+	for _, i := range []int{0, 4} { // by the address it came with, and by the one that was found
+		refs, err := l.SamePerson(t.Context(), ids[i])
+		if err != nil || len(refs) != len(others) || slices.ContainsFunc(refs, func(r ledger.Ref) bool { return r.LeadID == ids[i] || r.LeadID == ids[5] }) {
+			t.Errorf("beside lead %d there are %v, %v", i, refs, err)
+		}
+	}
 	for _, i := range []int{1, 2, 3, 4} {
 		r := get(t, l, ids[i])
 		if !r.Suppressed || r.Live() != (i == 1 || i == 3) || r.Lead != (lead.Lead{Source: "crm", SourceID: string(rune('a' + i))}) || r.Progress != nil {
