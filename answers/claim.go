@@ -108,8 +108,8 @@ const pollMin = 25 * time.Millisecond
 
 // usable reports whether an answer may be used for the question.
 func (c *claim) usable(k resilience.Kept) bool {
-	age := c.ages.of(k.Class)
-	if age == 0 || c.o.Now().Sub(k.At) >= age {
+	age := c.ages.of(k.Answer)
+	if age == 0 || c.o.Now().Sub(k.At) >= age || k.Class == lead.ClassPending && c.question.Ticket != "" {
 		return false
 	}
 	return !k.Class.IsNegative() || !k.At.Before(c.question.NegativesSince)
@@ -135,7 +135,7 @@ func (c *claim) End(ctx context.Context, a providers.Answer) {
 // keep stores an answer of a kind that is kept. It returns what the others of
 // this process may share, which they may also when Redis could not be told.
 func (c *claim) keep(ctx context.Context, a providers.Answer) *resilience.Kept {
-	age := c.ages.of(a.Class)
+	age := c.ages.of(a)
 	if age == 0 {
 		return nil
 	}

@@ -6,7 +6,9 @@
 //   - An answer is kept before anything else happens with it. A worker that dies
 //     the moment after leaves it to whoever takes the lead up again.
 //   - Only final answers are kept: data, for the provider's positive age, and valid
-//     negatives, for its negative age. Nothing is used beyond its age.
+//     negatives, for its negative age. Nothing is used beyond its age. What was ordered
+//     and is not done yet is kept as its ticket, for some minutes, so that others fetch
+//     it instead of ordering it again.
 //   - Of all that ask the same at the same time, in all replicas, one makes the
 //     call and the others get its answer. One that dies is waited for no longer
 //     than its lease; one that gets no final answer makes way for the next.
@@ -18,7 +20,7 @@
 //     values are AES-256-GCM and open only under the key that they were stored at.
 //   - [Store.Forget] removes everything about a person, in every spelling of their
 //     address, and what is under way about them is not kept. It says when there may
-//     be more that its secret cannot find ([ErrOtherSecret]).
+//     be more that its secret cannot find ([resilience.ErrOtherSecret]).
 //
 // # Keys
 //

@@ -8,6 +8,7 @@ import (
 	"backstop/answers"
 	"backstop/lead"
 	"backstop/providers"
+	"backstop/resilience"
 )
 
 func TestAForgottenPersonLeavesNothing(t *testing.T) {
@@ -94,7 +95,7 @@ func TestWhoHasAnotherSecretIsToldSo(t *testing.T) {
 		}
 		worker.learn(about(person), found)
 		for name, r := range map[string]*replica{"another": stranger, "none": without} {
-			if _, err := r.Forget(t.Context(), person); !errors.Is(err, answers.ErrOtherSecret) {
+			if _, err := r.Forget(t.Context(), person); !errors.Is(err, resilience.ErrOtherSecret) {
 				t.Errorf("with %s: %v", name, err)
 			}
 		}

@@ -171,3 +171,36 @@ func keysOf(tb testing.TB, rdb *redis.Client) (keys []string) {
 	}
 	return keys
 }
+
+// What one lead has ordered, another one fetches.
+func TestATicketIsSharedWithThoseWhoHaveNone(t *testing.T) {
+	ordered := providers.Answer{Class: lead.ClassPending, Status: 200, Ticket: "t-1"}
+	everywhere(t, func(t *testing.T, addr string) {
+		one, other := newReplica(t, addr), newReplica(t, addr)
+		q := about("a@example.com")
+		one.learn(q, ordered)
+		kept, _ := other.claim(q)
+		if kept == nil || kept.Ticket != "t-1" || kept.Class != lead.ClassPending {
+			t.Fatalf("the other one gets %+v", kept)
+		}
+		mine := q
+		mine.Ticket = "t-1"
+		if other.knows(mine) {
+			t.Error("who has the ticket waits for itself")
+		}
+		other.learn(mine, found)
+		if !one.knows(q) || !one.knows(mine) {
+			t.Error("what was fetched is not shared")
+		}
+	})
+}
+
+func TestAPendingAnswerWithoutATicketIsNotKept(t *testing.T) {
+	everywhere(t, func(t *testing.T, addr string) {
+		r := newReplica(t, addr)
+		r.learn(about("a@example.com"), providers.Answer{Class: lead.ClassPending})
+		if r.knows(about("a@example.com")) {
+			t.Error("it is kept")
+		}
+	})
+}

@@ -93,6 +93,7 @@ type record struct {
 	AsOf    time.Time    `json:"as_of,omitzero"`
 
 	Confidence float64 `json:"confidence,omitempty"`
+	Ticket     string  `json:"ticket,omitempty"`
 }
 
 // form begins every value: what comes after it, should that ever change.
@@ -102,7 +103,7 @@ const form = 1
 func (k *keys) seal(name string, a resilience.Kept) ([]byte, error) {
 	text, err := json.Marshal(record{
 		At: a.At, Class: a.Class, Status: a.Status, Detail: a.Detail, Profile: a.Profile, AsOf: a.AsOf,
-		Confidence: a.Confidence,
+		Confidence: a.Confidence, Ticket: a.Ticket,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("encode an answer: %w", err)
@@ -127,6 +128,6 @@ func (k *keys) open(name string, value []byte) (resilience.Kept, error) {
 	}
 	return resilience.Kept{At: r.At, Answer: providers.Answer{
 		Class: r.Class, Status: r.Status, Detail: r.Detail, Profile: r.Profile, AsOf: r.AsOf,
-		Confidence: r.Confidence,
+		Confidence: r.Confidence, Ticket: r.Ticket,
 	}}, nil
 }

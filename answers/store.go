@@ -13,6 +13,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"backstop/lead"
+	"backstop/providers"
 	"backstop/resilience"
 )
 
@@ -45,16 +46,22 @@ type Ages struct {
 	Lease time.Duration
 }
 
-// of is how long an answer of the class is kept; 0: not at all.
-func (a Ages) of(c lead.Class) time.Duration {
-	switch {
+// of is how long an answer is kept; 0: not at all.
+func (a Ages) of(answer providers.Answer) time.Duration {
+	switch c := answer.Class; {
 	case c.HasData():
 		return a.Positive
 	case c.IsNegative():
 		return a.Negative
+	case c == lead.ClassPending && answer.Ticket != "":
+		return min(a.Positive, ticketAge)
 	}
 	return 0
 }
+
+// ticketAge is how long a ticket is shared: so long others who ask the same fetch
+// what was ordered instead of ordering it again.
+const ticketAge = 5 * time.Minute
 
 const (
 	defaultTimeout = time.Second
@@ -148,9 +155,10 @@ func (s *Store) Claim(ctx context.Context, q resilience.Question) (*resilience.K
 	}
 }
 
-// Forget removes what is kept about a person, in the spelling of [lead.EmailKey],
-// and reports how many answers that was. Calls that are under way about them will
-// not be kept.
+// Forget removes what is kept about a person, who may be named by any Subject of a
+// call, and reports how many answers that was. An address stands for all its
+// spellings. Calls that are under way about them will not be kept. Beside a number
+// the error may be [resilience.ErrOtherSecret].
 func (s *Store) Forget(ctx context.Context, subject string) (int, error) {
 	k, err := s.ring.agree(ctx)
 	if err != nil {
@@ -168,11 +176,6 @@ func (s *Store) Forget(ctx context.Context, subject string) (int, error) {
 	return n, s.onlyMark(ctx, k)
 }
 
-// ErrOtherSecret is the error of a [Store.Forget] by somebody who has another
-// secret than those that keep answers, and can therefore not find theirs.
-var ErrOtherSecret = errors.New("answers are kept under another secret, too, and cannot be found: use the secret of the workers " +
-	"(BACKSTOP_SECRET, answers.secret_env or answers.secret_file); what was kept under a secret that was replaced ends with its age")
-
 // onlyMark checks that nothing is kept under another secret.
 func (s *Store) onlyMark(ctx context.Context, k *keys) error {
 	now := s.o.Now()
@@ -183,7 +186,7 @@ func (s *Store) onlyMark(ctx context.Context, k *keys) error {
 	}
 	for _, m := range marks {
 		if m != k.mark {
-			return ErrOtherSecret
+			return resilience.ErrOtherSecret
 		}
 	}
 	return nil

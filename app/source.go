@@ -31,7 +31,7 @@ func Source(file string, environ []string) config.Source {
 }
 
 func factsOf(f providers.Facts) config.Provider {
-	p := config.Provider{BaseURL: f.BaseURL, APIKeyEnv: f.KeyEnv}
+	p := config.Provider{BaseURL: f.BaseURL, APIKeyEnv: f.KeyEnv, Endpoints: f.Endpoints}
 	for _, l := range f.Limits {
 		p.Limits = append(p.Limits, config.Limit{Rate: l.Rate, Per: l.Per})
 	}

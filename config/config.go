@@ -122,6 +122,10 @@ type Provider struct {
 	Prices  map[string]float64 `koanf:"prices" yaml:"prices,omitempty"` // of endpoints with another one, such as email-verifier
 	Caps    Caps               `koanf:"caps" yaml:"caps,omitempty"`
 
+	// Endpoints are those that prices may name, as a provider's facts have them. They
+	// are no setting.
+	Endpoints []string `koanf:"-" yaml:"-"`
+
 	// MinLikelihood is the least likelihood, from 1 to 10, with which an answer counts
 	// as one about the right person; 0: the provider's default. People Data Labs only.
 	MinLikelihood int `koanf:"min_likelihood" yaml:"min_likelihood,omitempty"`

@@ -102,23 +102,27 @@ func TestProblemsOfTheWaterfall(t *testing.T) {
 		content string
 		want    []string
 	}{
-		"a field that is not known":     {"want: [person.titel]", []string{":1: want", `"person.titel"`, "person.title"}},
-		"a field to overwrite":          {"overwrite: [title]", []string{":1: overwrite", `"title"`}},
-		"a field to fill":               {"providers:\n  hunter:\n    fills: [person.titel]\n", []string{":3: providers.hunter.fills", `"person.titel"`}},
-		"a condition":                   {"providers: {hunter: {only_if: [has_domian]}}", []string{":1: providers.hunter.only_if", `"has_domian"`, "has_domain"}},
-		"a negative price":              {"providers: {hunter: {credits: -1}}", []string{"providers.hunter.credits", "from 0 to"}},
-		"a price that is none":          {"providers: {hunter: {prices: {email-verifier: .nan}}}", []string{"providers.hunter.prices.email-verifier", "number of credits"}},
-		"a negative cap":                {"providers: {hunter: {caps: {day: -5}}}", []string{"providers.hunter.caps.day"}},
-		"a cap of another period":       {"providers: {hunter: {caps: {week: 5}}}", []string{"providers.hunter.caps.week", "day, month"}},
-		"a likelihood out of the range": {"providers: {hunter: {min_likelihood: 11}}", []string{"providers.hunter.min_likelihood", "1 to 10"}},
-		"a negative retention":          {"retention: {trails: -1h}", []string{":1: retention.trails", "0 to keep for ever"}},
+		"a field that is not known":           {"want: [person.titel]", []string{":1: want", `"person.titel"`, "person.title"}},
+		"a field to overwrite":                {"overwrite: [title]", []string{":1: overwrite", `"title"`}},
+		"a field to fill":                     {"providers:\n  hunter:\n    fills: [person.titel]\n", []string{":3: providers.hunter.fills", `"person.titel"`}},
+		"a condition":                         {"providers: {hunter: {only_if: [has_domian]}}", []string{":1: providers.hunter.only_if", `"has_domian"`, "has_domain"}},
+		"a negative price":                    {"providers: {hunter: {credits: -1}}", []string{"providers.hunter.credits", "from 0 to"}},
+		"a price that is none":                {"providers: {hunter: {prices: {email-verifier: .nan}}}", []string{"providers.hunter.prices.email-verifier", "number of credits"}},
+		"a price of an endpoint that is none": {"providers:\n  hunter:\n    prices:\n      combind/find: 2\n", []string{":4: providers.hunter.prices.combind/find", "combined/find"}},
+		"a cap without a price":               {"providers: {hunter: {credits: 0, caps: {day: 5}}}", []string{":1: providers.hunter.caps", "providers.hunter.credits"}},
+		"a negative cap":                      {"providers: {hunter: {caps: {day: -5}}}", []string{"providers.hunter.caps.day"}},
+		"a cap of another period":             {"providers: {hunter: {caps: {week: 5}}}", []string{"providers.hunter.caps.week", "day, month"}},
+		"a likelihood out of the range":       {"providers: {hunter: {min_likelihood: 11}}", []string{"providers.hunter.min_likelihood", "1 to 10"}},
+		"a negative retention":                {"retention: {trails: -1h}", []string{":1: retention.trails", "0 to keep for ever"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "backstop.yaml")
 			if err := os.WriteFile(file, []byte(tt.content), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			_, err := Load(Source{File: file, Facts: facts, Fields: []string{"person.title", "company.name"}, Conditions: []string{"has_domain"}})
+			known := facts["hunter"]
+			known.Endpoints = []string{"combined/find", "email-verifier"}
+			_, err := Load(Source{File: file, Facts: map[string]Provider{"clearbit": facts["clearbit"], "hunter": known}, Fields: []string{"person.title", "company.name"}, Conditions: []string{"has_domain"}})
 			for _, part := range tt.want {
 				if err == nil || !strings.Contains(err.Error(), part) {
 					t.Errorf("the message lacks %q: %v", part, err)

@@ -50,7 +50,9 @@ func childType(t reflect.Type, key string) (reflect.Type, error) {
 			if name == key {
 				return f.Type, nil
 			}
-			names = append(names, name)
+			if name != "-" { // no setting
+				names = append(names, name)
+			}
 		}
 		return nil, fmt.Errorf("use one of %s", strings.Join(names, ", "))
 	default:

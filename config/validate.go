@@ -156,6 +156,12 @@ func (l *loader) spending(key string, p Provider) {
 	l.amount(key+".caps.month", p.Caps.Month)
 	for _, endpoint := range slices.Sorted(maps.Keys(p.Prices)) {
 		l.amount(key+".prices."+endpoint, p.Prices[endpoint])
+		if known := l.src.Facts[strings.TrimPrefix(key, "providers.")].Endpoints; len(known) > 0 && !slices.Contains(known, endpoint) {
+			l.problem(key+".prices."+endpoint, "there is no such endpoint: use one of %s", strings.Join(known, ", "))
+		}
+	}
+	if p.Caps != (Caps{}) && p.Credits == 0 && len(p.Prices) == 0 {
+		l.problem(key+".caps", "cap nothing, because a call costs no credits: set %s.credits", key)
 	}
 	if p.MinLikelihood < 0 || p.MinLikelihood > 10 {
 		l.problem(key+".min_likelihood", "is %d: use 1 to 10, or 0 for the default", p.MinLikelihood)

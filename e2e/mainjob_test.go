@@ -216,13 +216,13 @@ func TestABadRowIsRejectedWhileItsNeighboursGoOn(t *testing.T) {
 	huge := strings.Repeat("x", 1<<20)
 	file := f.write("mixed.csv", strings.Join([]string{
 		"Id,Email,Name,Company",
-		"1,ann@one.example,Ann,One",
+		"1,ann.lee@one.example,Ann,One",
 		"2,,,Nobody Inc",
 		`3,"bob@two.example,Bob,Two`,
-		"4,cy@three.example,Cy,Three",
+		"4,cy.fox@three.example,Cy,Three",
 		"5,not-an-address,Dee,Four",
 		"6," + huge + ",Eve,Five",
-		"7,fay@six.example,Fay,Six", "",
+		"7,fay.roe@six.example,Fay,Six", "",
 	}, "\n"))
 	p := f.start(enqueuePackage, "file", file, "--json")
 	if code := p.Wait(time.Minute); code != 0 {

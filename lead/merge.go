@@ -245,25 +245,24 @@ func (m *merge) isAnotherCompany(p Profile) bool {
 		return false
 	}
 	_, host, _ := strings.Cut(m.Profile[PersonEmail], "@")
-	label, _, _ := strings.Cut(site(stated), ".")
-	own := m.Profile[CompanyName]
-	return !sameCompany(own, p[CompanyName]) && !sameCompany(own, label) && !(m.isSources(PersonEmail) && SameSite(host, stated))
+	return !m.isNamedAlike(p) && !(m.isSources(PersonEmail) && SameSite(host, stated))
 }
 
-// sameCompany reports whether two names may be one company's: "Acme" is "Acme Inc.".
-func sameCompany(a, b string) bool {
-	x, y := essence(a), essence(b)
-	return strings.HasPrefix(x, y) || strings.HasPrefix(y, x)
+// isNamedAlike reports whether the answer's company may be the one that is known by
+// name: by the name that the answer gives it, or that its domain has.
+func (m *merge) isNamedAlike(p Profile) bool {
+	known := m.Profile[CompanyName]
+	return SameCompany(known, p[CompanyName]) || SameCompany(known, SiteName(p[CompanyDomain]))
 }
 
 // companyGivesWay reports whether the answer's company takes the place of the
 // known one. A company that the lead itself named holds its place, under whatever
-// domain a provider found for it, until an answer has a newer domain for that name.
+// domain a provider found for it, until an answer has a newer domain for that name:
+// one that says nothing of the name is about another company, unless its domain has
+// it.
 func (m *merge) companyGivesWay(p Profile) bool {
-	if m.isSources(CompanyName) && !slices.Contains(m.overwrite, CompanyName) {
-		if !sameCompany(m.Profile[CompanyName], p[CompanyName]) {
-			return false
-		}
+	if m.isSources(CompanyName) && !slices.Contains(m.overwrite, CompanyName) && !m.isNamedAlike(p) {
+		return false
 	}
 	return m.beats(CompanyDomain)
 }

@@ -134,11 +134,13 @@ func normalizeOneEmail(s string) string {
 // hostToASCII lower-cases a host name and puts it into its ASCII form, refusing
 // what cannot be one.
 func hostToASCII(s string) (string, error) {
-	return idna.New(
-		idna.MapForLookup(), idna.BidiRule(), idna.StrictDomainName(true),
-		idna.VerifyDNSLength(true), idna.Transitional(false),
-	).ToASCII(strings.TrimSuffix(s, "."))
+	return hosts.ToASCII(strings.TrimSuffix(s, "."))
 }
+
+var hosts = idna.New(
+	idna.MapForLookup(), idna.BidiRule(), idna.StrictDomainName(true),
+	idna.VerifyDNSLength(true), idna.Transitional(false),
+)
 
 // EmailKey is the canonical spelling of a person's address, for telling whether
 // two addresses are the same person: where the mail host is known to ignore

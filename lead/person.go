@@ -25,18 +25,23 @@ var roles = map[string]bool{
 func IsRoleAddress(email string) bool {
 	local, _, ok := strings.Cut(email, "@")
 	local, _, _ = strings.Cut(local, "+")
-	bare := strings.NewReplacer(".", "", "-", "", "_", "").Replace(local)
+	bare := separators.Replace(local)
 	if len(bare) > 3 { // what is shorter may be initials: h.r@
 		local = bare
 	}
 	return ok && roles[local]
 }
 
+// separators are what stands between the words of an address's local part.
+var separators = strings.NewReplacer(".", "", "-", "", "_", "")
+
 // PersonKey stands for the person that a normalised lead is about, in one spelling
 // for all the spellings of their address: without plus tags at any host, which
 // is more than [EmailKey] does, and without dots where the mail host ignores them.
-// A lead without an address is told by name and company. "" means that it cannot
-// be told who it is.
+// A lead without an address is told by name and company, where a mail provider is
+// none, or else by its LinkedIn profile. "" means that it cannot be told who it is:
+// a name alone is that of many, and what is done to one of them must not be done to
+// the others.
 //
 // It is for finding everything about a person, where to find too much is better
 // than to miss something. It is personal data like the address itself.
@@ -44,15 +49,42 @@ func PersonKey(l Lead) string {
 	if l.Email != "" {
 		return EmailPersonKey(l.Email)
 	}
-	name := strings.Join(nameWords(l.Name), " ")
-	if name == "" {
+	if company := companyKey(l.Domain, l.Company); company != "" {
+		if key := NameKey(l.Name, l.Domain, l.Company); key != "" {
+			return key
+		}
+	}
+	return profileKey(l.LinkedIn)
+}
+
+// NameKey stands for those of a name at a company, which is known by its domain or
+// else by name: "name:ann lee@acme.example". Without a company that is everybody of
+// the name, so that it is no [PersonKey]: "name:ann lee@". Without a name it is "".
+func NameKey(name, domain, company string) string {
+	words := strings.Join(nameWords(name), " ")
+	if words == "" {
 		return ""
 	}
-	company := l.Domain
-	if company == "" {
-		company = essence(l.Company)
+	return "name:" + words + "@" + companyKey(domain, company)
+}
+
+func companyKey(domain, company string) string {
+	if domain != "" && !IsFreeMail(domain) {
+		return domain
 	}
-	return "name:" + name + "@" + company
+	return essence(company)
+}
+
+// profileKey stands for the owner of a LinkedIn profile, "" if it is the page of
+// anything else, or no profile at all.
+func profileKey(linkedIn string) string {
+	p := strings.ToLower(NormalizeLinkedIn(linkedIn))
+	for _, people := range []string{"linkedin.com/in/", "linkedin.com/pub/"} {
+		if strings.HasPrefix(p, people) {
+			return "profile:" + p
+		}
+	}
+	return ""
 }
 
 // EmailPersonKey is [PersonKey] of a person who is known by a normalised address.

@@ -25,9 +25,13 @@ func TestEverySpellingOfAPersonHasOneKey(t *testing.T) {
 		"email:ann@hotmail.com":           {{Email: "ann@hotmail.com"}},
 		"name:ann roe@x.example":          {{Name: "Ann Roe", Domain: "www.X.example"}, {Name: "Dr. ANN  ROÉ", Domain: "x.example", Company: "X"}, {Name: "Roe, Ann", Domain: "https://x.example/"}, {GivenName: "Ann", FamilyName: "Roe", Domain: "x.example"}},
 		"name:ann roe@acmegmbh":           {{Name: "Ann Roe", Company: "ACME GmbH"}, {Name: "ann roe", Company: "Acme-GmbH."}},
-		"name:ann roe@":                   {{Name: "Ann Roe"}},
-		"name:王伟@":                        {{Name: "王伟"}},
-		"":                                {{Name: "🚀"}, {Name: "Dr."}},
+		"name:王伟@x":                       {{Name: "王伟", Company: "X"}},
+		"name:ann roe@acme":               {{Name: "Ann Roe", Company: "Acme", LinkedIn: "in/ann-roe"}, {Name: "Ann Roe", Company: "Acme", Domain: "gmail.com"}},
+		"profile:linkedin.com/in/ann-roe": {{Name: "Ann Roe", LinkedIn: "https://www.linkedin.com/in/Ann-Roe/?x=1"}, {Name: "A. Roe", LinkedIn: "in/ann-roe"}, {Name: "🚀", Company: "Acme", LinkedIn: "in/ann-roe"}},
+		"profile:linkedin.com/pub/ann/1":  {{Name: "Ann Roe", LinkedIn: "linkedin.com/pub/ann/1"}},
+		"": {{Name: "🚀"}, {Name: "Dr.", Company: "Acme"}, {Name: "Ann Roe"}, {Name: "王伟"}, {Name: "Ann Roe", Company: "-"}, {Name: "Ann Roe", Domain: "gmail.com"},
+			{Name: "Ann Roe", Phone: "+15555550100", Location: "Porto"}, {Name: "Ann Roe", LinkedIn: "linkedin.com/company/acme"}, {Name: "Ann Roe", LinkedIn: "n/a"},
+			{Name: "Ann Roe", LinkedIn: "https://www.linkedin.com/in/"}},
 	} {
 		for _, l := range spellings {
 			n, err := Normalize(l)
@@ -42,6 +46,20 @@ func TestEverySpellingOfAPersonHasOneKey(t *testing.T) {
 	for _, s := range []string{"", "no address"} {
 		if got := EmailPersonKey(s); got != "" {
 			t.Errorf("%q has the key %q", s, got)
+		}
+	}
+}
+
+func TestThoseOfAName(t *testing.T) {
+	for _, tt := range []struct{ name, domain, company, want string }{
+		{"Ann Roe", "x.example", "X", "name:ann roe@x.example"},
+		{"Roe, Ann", "", "X Inc.", "name:ann roe@xinc"},
+		{"Ann Roe", "gmail.com", "X", "name:ann roe@x"},
+		{"Ann Roe", "", "", "name:ann roe@"},
+		{"Dr.", "x.example", "X", ""},
+	} {
+		if got := NameKey(tt.name, tt.domain, tt.company); got != tt.want {
+			t.Errorf("%q at %q, %q: %q, want %q", tt.name, tt.domain, tt.company, got, tt.want)
 		}
 	}
 }

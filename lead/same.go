@@ -42,9 +42,11 @@ func essence(s string) string {
 // headcount is a number of people, or a range of it, in one spelling. Its hyphen
 // makes a difference: 51-250 is not 51,250.
 func headcount(s string) string {
-	s = strings.NewReplacer(" to ", "-", "–", "-", "—", "-", "−", "-", ",", "", "'", "", "’", "", "k", "000").Replace(strings.ToLower(s))
+	s = headcountSigns.Replace(strings.ToLower(s))
 	return strings.TrimSuffix(strings.Join(strings.Fields(s), ""), "employees")
 }
+
+var headcountSigns = strings.NewReplacer(" to ", "-", "–", "-", "—", "-", "−", "-", ",", "", "'", "", "’", "", "k", "000")
 
 // SameSite reports whether two hosts belong to one owner, as far as their names
 // tell: mail.acme.co.uk and acme.co.uk do.

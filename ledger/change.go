@@ -2,9 +2,7 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
-	"maps"
 
 	"backstop/lead"
 )
@@ -17,6 +15,7 @@ type change struct {
 	at     lead.Time
 	trail  []lead.TrailEntry
 	person string          // a settlement's: that of the address that was found
+	found  []string        // those of all the addresses that it says providers named
 	alone  bool            // nobody else may write meanwhile
 	edit   func(*row) fate // may be called more than once, each time on a fresh row
 
@@ -25,7 +24,7 @@ type change struct {
 	repeated   bool     // all of it had been written before
 	erases     bool     // it found out that the person asked not to be processed,
 	suppresses []string // known by these hashes,
-	others     []Ref    // with these other leads
+	others     []Record // with these other leads, as they stood
 }
 
 // row is a lead as a transaction read and locked it.
@@ -49,6 +48,8 @@ type row struct {
 	person      string
 	suppressed  map[string]bool // of the persons that this transaction is about; shared by its rows
 	erased      bool            // to be redacted at the end of the transaction
+	sightings   []sightingRow   // to write
+	sighted     bool            // somebody who asked not to be processed was named for the lead
 
 	// The current outcome; Status is "" while there is none.
 	status        lead.Status
@@ -78,18 +79,7 @@ type outcomeRow struct {
 	SettledAt      *int64      `json:"settled_at"`
 }
 
-// Leads are locked in the order of their IDs, so that two processes never wait
-// for each other in a circle. The outcomes are read after the lock is held:
-// PostgreSQL re-reads only locked rows, and a join would give a stale score.
 const (
-	lockLeads = `SELECT lead_id, generation, settled_generation, retries, trail_length, accepted_at, started_at, version, last_write,
-	credits, coalesce(person, ''), EXISTS (SELECT 1 FROM suppressions s WHERE s.person = leads.person)
-FROM leads WHERE lead_id IN {list $1} ORDER BY lead_id {for update}`
-
-	readScores = `SELECT lead_id, status, score, first_settled_at, settled_at, trail_expired, coalesce(person, ''),
-	EXISTS (SELECT 1 FROM suppressions s WHERE s.person = outcomes.person)
-FROM outcomes WHERE lead_id IN {list $1}`
-
 	updateLeads = `UPDATE leads SET settled_generation = r.settled_generation, retries = r.retries,
 	trail_length = r.trail_length, started_at = r.started_at, progress = coalesce(r.progress, leads.progress),
 	version = r.version, last_write = r.last_write, credits = coalesce(r.credits, leads.credits)
@@ -159,6 +149,7 @@ func apply(ctx context.Context, s session, changes []*change) error {
 func (r *row) change(ctx context.Context, s session, c *change, spending map[spendingRow]float64) error {
 	c.erases, c.suppresses, c.others = false, nil, nil
 	f := c.edit(r)
+	r.sight(c)
 	c.err, c.repeated = nil, f == repeated
 	if f == stale {
 		c.err = ErrStale
@@ -176,6 +167,8 @@ func writeChanged(ctx context.Context, s session, changed []*row) error {
 		trail    []trailRow
 		outcomes []*outcomeRow
 		revived  []string
+		seen     []sightingRow
+		cleared  []string
 	)
 	for _, r := range changed {
 		trail = append(trail, r.added...)
@@ -184,6 +177,10 @@ func writeChanged(ctx context.Context, s session, changed []*row) error {
 		}
 		if r.trailExpired && len(r.added) > 0 {
 			revived = append(revived, r.LeadID)
+		}
+		seen = append(seen, r.sightings...)
+		if !r.keepsProgress() {
+			cleared = append(cleared, r.LeadID)
 		}
 	}
 	if err := writeRows(ctx, s, updateLeads, changed); err != nil {
@@ -198,6 +195,12 @@ func writeChanged(ctx context.Context, s session, changed []*row) error {
 	if err := writeRows(ctx, s, markTrailsKept, revived); err != nil {
 		return fmt.Errorf("mark new trails: %w", err)
 	}
+	if err := writeRows(ctx, s, insertSightings, seen); err != nil {
+		return fmt.Errorf("note sightings: %w", err)
+	}
+	if err := writeRows(ctx, s, clearProgress, cleared); err != nil {
+		return fmt.Errorf("clear progress: %w", err)
+	}
 	return nil
 }
 
@@ -211,79 +214,6 @@ func writeRows[T any](ctx context.Context, s session, query string, rows []T) er
 		return err
 	}
 	return s.exec(ctx, query, table)
-}
-
-// lockChanged locks the leads of the changes, and looks which of the addresses that
-// were found are those of people who asked not to be processed.
-func lockChanged(ctx context.Context, s session, changes []*change) (map[string]*row, error) {
-	ids := make([]string, len(changes))
-	for i, c := range changes {
-		ids[i] = c.leadID
-	}
-	rows, err := lockRows(ctx, s, ids)
-	if err != nil {
-		return nil, err
-	}
-	var found []string
-	for _, c := range changes {
-		if r := rows[c.leadID]; r != nil && c.person != "" && c.person != r.person {
-			found = append(found, c.person)
-		}
-	}
-	suppressed, err := suppressedAmong(ctx, s, found)
-	for _, r := range rows {
-		maps.Copy(r.suppressed, suppressed)
-	}
-	return rows, err
-}
-
-// lockRows reads leads, with their outcomes, and keeps them from changing until
-// the transaction ends.
-func lockRows(ctx context.Context, s session, ids []string) (map[string]*row, error) {
-	list, err := jsonText(ids)
-	if err != nil {
-		return nil, err
-	}
-	rows, suppressed := map[string]*row{}, map[string]bool{}
-	_, err = readAll(ctx, s, func(sr *sql.Rows) (struct{}, error) {
-		var (
-			r   = row{suppressed: suppressed}
-			own bool
-		)
-		err := sr.Scan(&r.LeadID, &r.generation, &r.SettledGeneration, &r.Retries, &r.TrailLength, &r.acceptedAt,
-			stamp{&r.started}, &r.Version, &r.LastWrite, &r.creditsText, &r.person, &own)
-		if own {
-			suppressed[r.person] = true
-		}
-		r.StartedAt = millis(r.started)
-		rows[r.LeadID] = &r
-		return struct{}{}, err
-	}, lockLeads, list)
-	if err != nil {
-		return nil, fmt.Errorf("lock leads: %w", err)
-	}
-	_, err = readAll(ctx, s, func(sr *sql.Rows) (struct{}, error) {
-		var (
-			id                    string
-			status                lead.Status
-			score                 int
-			firstSettled, settled lead.Time
-			person                string
-			expired, away         bool
-		)
-		err := sr.Scan(&id, &status, &score, stamp{&firstSettled}, stamp{&settled}, &expired, &person, &away)
-		if away {
-			suppressed[person] = true
-		}
-		if r := rows[id]; r != nil {
-			r.status, r.score, r.firstSettled, r.settled, r.outcomePerson, r.trailExpired = status, score, firstSettled, settled, person, expired
-		}
-		return struct{}{}, err
-	}, readScores, list)
-	if err != nil {
-		return nil, fmt.Errorf("read outcomes: %w", err)
-	}
-	return rows, nil
 }
 
 // start notes when the work on the lead's generation began, unless that is known.

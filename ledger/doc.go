@@ -22,8 +22,9 @@
 //     kept, and ends as suppressed, whatever a run that is under way has found: a
 //     person who is forgotten ([Ledger.Forget]) or settled as suppressed is erased in one
 //     transaction, alone among the writes of all processes, from all their leads,
-//     which are found by any spelling of their address. What remains is a hash,
-//     keyed by a secret of this ledger, and never expires.
+//     which are found by any spelling of their address, also of one that a provider
+//     only named ([Attempt.Found]), and by the names that these leads came with. What
+//     remains are hashes, keyed by a secret of this ledger, which never expire.
 //   - What calls cost is added up in the transaction that appends them to a trail, once
 //     for each entry ([Ledger.Spent]). It outlives the leads.
 //   - Nothing that is live expires ([Ledger.Expire]).

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 
 	"backstop/lead"
@@ -12,6 +13,8 @@ type Ref struct {
 	LeadID     string
 	Generation int
 }
+
+func scanRef(r *sql.Rows) (ref Ref, err error) { return ref, r.Scan(&ref.LeadID, &ref.Generation) }
 
 // byGeneration groups the lead IDs of refs, as JSON arrays.
 func byGeneration(refs []Ref) (map[int]string, error) {

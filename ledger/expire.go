@@ -13,11 +13,11 @@ type Expired struct {
 }
 
 const (
-	oldOutcomes = `SELECT o.lead_id FROM outcomes o JOIN leads l ON l.lead_id = o.lead_id
+	oldOutcomes = `SELECT o.lead_id, l.generation FROM outcomes o JOIN leads l ON l.lead_id = o.lead_id
 WHERE o.settled_at < $1 AND l.settled_generation >= l.generation
 ORDER BY o.settled_at, o.lead_id LIMIT $2`
 
-	oldTrails = `SELECT o.lead_id FROM outcomes o JOIN leads l ON l.lead_id = o.lead_id
+	oldTrails = `SELECT o.lead_id, l.generation FROM outcomes o JOIN leads l ON l.lead_id = o.lead_id
 WHERE NOT o.trail_expired AND o.settled_at < $1 AND l.settled_generation >= l.generation
 ORDER BY o.settled_at, o.lead_id LIMIT $2`
 
@@ -30,6 +30,9 @@ ORDER BY o.settled_at, o.lead_id LIMIT $2`
 // trailsBefore: of each kind at most limit, the oldest first, so that a call takes
 // a moment only. The zero time deletes none of its kind. While a call deletes as
 // many as it may there can be more.
+//
+// The leads are those that [Ledger.Expirable] lists, in the same order, unless they
+// changed meanwhile.
 //
 // A lead that is live, because it is being replayed, is left alone. A suppressed
 // outcome expires like others; that the person is suppressed does not. What a lead
@@ -55,6 +58,22 @@ func (l *Ledger) Expire(ctx context.Context, outcomesBefore, trailsBefore time.T
 		return Expired{}, fmt.Errorf("expire leads: %w", err) // gone may still be written to
 	}
 	return gone, nil
+}
+
+// Expirable returns the leads that [Ledger.Expire] with the same time and limit will
+// delete, in the order in which it does so, and deletes nothing. Who keeps something
+// of leads elsewhere that has to go with them removes it between the two calls: if
+// they die there, the leads are still here to be found again. Leads that change
+// between the calls make that Expire deletes others than these; it says which.
+func (l *Ledger) Expirable(ctx context.Context, outcomesBefore time.Time, limit int) ([]Ref, error) {
+	if limit <= 0 || outcomesBefore.IsZero() {
+		return nil, nil
+	}
+	refs, err := readAll(ctx, l.reader(), scanRef, oldOutcomes, outcomesBefore.UnixMilli(), limit)
+	if err != nil {
+		return nil, fmt.Errorf("find leads that expire: %w", err)
+	}
+	return refs, nil
 }
 
 func expireLeads(ctx context.Context, s session, before time.Time, limit int) (refs []Ref, err error) {
@@ -99,9 +118,13 @@ func settledBefore(ctx context.Context, s session, query string, before time.Tim
 	if before.IsZero() {
 		return nil, nil
 	}
-	ids, err := readAll(ctx, s, scanText, query, before.UnixMilli(), limit)
-	if err != nil || len(ids) == 0 {
+	refs, err := readAll(ctx, s, scanRef, query, before.UnixMilli(), limit)
+	if err != nil || len(refs) == 0 {
 		return nil, err
+	}
+	ids := make([]string, len(refs))
+	for i, r := range refs {
+		ids[i] = r.LeadID
 	}
 	rows, err := lockRows(ctx, s, ids)
 	if err != nil {

@@ -64,7 +64,9 @@ func Hash(l *Ledger, text string) string { return l.persons.hash(text) }
 
 // The queries about people and about age.
 var indexedQueries = []string{
-	recordsOfPersons, leadsOfSamePerson, leadsToRedact, selectSuppressed, deletePeople, redactTrails, redactOutcomes, deleteTrails, deleteLeads, oldOutcomes, oldTrails,
+	recordsOfPersons, aliases, sightedAliases, personsOfLead, otherLeadsOfPersons, leadsToRedact,
+	redactSightedTrails, redactSightedLeads, clearProgress, selectSuppressed, deletePeople, redactTrails, redactOutcomes,
+	deleteTrails, deleteLeads, oldOutcomes, oldTrails,
 	lockLeads, readScores, readAccepted, recordByID, recordsByKey, reopenLeads, selectSpent,
 	unkeyedRows[0].page, unkeyedRows[1].page, unkeyedRows[2].page,
 }

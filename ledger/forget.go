@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 
 	"backstop/lead"
@@ -15,7 +16,8 @@ type Erased struct {
 }
 
 const (
-	recordsOfPersons = selectRecords + `WHERE l.lead_id IN ` + leadsOfPersons + ` ORDER BY l.lead_id`
+	recordsOfPersons = selectRecords + `WHERE l.lead_id IN (` + leadsOfPersons + `
+	UNION ` + leadsSighting + `) ORDER BY l.lead_id`
 
 	deleteTrails   = `DELETE FROM trail WHERE lead_id IN {list $1}`
 	deleteOutcomes = `DELETE FROM outcomes WHERE lead_id IN {list $1}`
@@ -23,33 +25,46 @@ const (
 )
 
 // Person returns all leads of the person with an address, in any spelling: those
-// that came with it and those for which it was found. The error for an address that
-// is none is a [*lead.FieldError].
-func (l *Ledger) Person(ctx context.Context, email string) ([]Record, error) {
+// that came with it, those for which it was found, those for which a provider named it
+// though it was not taken, and those that know the person by the name and company, or
+// other address, of one of these. It is what [Ledger.Forget] deletes. The error for an
+// address that is none is a [*lead.FieldError].
+func (l *Ledger) Person(ctx context.Context, email string) (records []Record, err error) {
 	person, err := l.persons.asked(email)
-	if err != nil {
-		return nil, fmt.Errorf("find a person's leads: %w", err)
+	if err == nil {
+		err = l.snapshot(ctx, func(s session) (err error) {
+			records, _, err = recordsOf(ctx, s, person, scanRecord)
+			return err
+		})
 	}
-	records, err := recordsOf(ctx, l.reader(), person)
 	if err != nil {
 		return nil, fmt.Errorf("find a person's leads: %w", err)
 	}
 	return records, nil
 }
 
-func recordsOf(ctx context.Context, s session, person string) ([]Record, error) {
-	list, err := jsonText([]string{person})
+// recordsOf returns all leads of a person, and all hashes by which they know the person.
+func recordsOf(ctx context.Context, s session, person string, scan func(*sql.Rows) (Record, error)) ([]Record, []string, error) {
+	persons, err := withAliases(ctx, s, []string{person}, sightedAliases)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return readAll(ctx, s, scanRecord, recordsOfPersons, list)
+	list, err := jsonText(persons)
+	if err != nil {
+		return nil, nil, err
+	}
+	records, err := readAll(ctx, s, scan, recordsOfPersons, list)
+	return records, persons, err
 }
 
 // Forget deletes all leads of the person with an address, in any spelling, with
 // outcomes and trails, and their entry in the directory; and remembers, also when
-// nothing is known of them, that they are not to be taken in again. All of it
-// happens or, with an error, none; it may be repeated. The error for an address that
-// is none is a [*lead.FieldError].
+// nothing is known of them, that they are not to be taken in again: neither by the
+// address nor by what the leads came with, so that they do not come back by name.
+// Only the address with which a lead came for which theirs was merely named is not
+// remembered: that was perhaps the provider's mistake. All of it happens or, with an
+// error, none; it may be repeated. The error for an address that is none is a
+// [*lead.FieldError]. [Ledger.Person] has the leads.
 //
 // A run of a lead that is under way meanwhile gets [ErrNotFound] from its writes.
 // What was spent on the leads stays in [Ledger.Spent], but what such a run spent and
@@ -78,10 +93,11 @@ func (l *Ledger) Forget(ctx context.Context, email string) (Erased, error) {
 }
 
 func forget(ctx context.Context, s session, person string, at lead.Time) (e Erased, err error) {
-	if e.Records, err = recordsOf(ctx, s, person); err != nil {
+	var persons []string
+	if e.Records, persons, err = recordsOf(ctx, s, person, scanErased); err != nil {
 		return e, fmt.Errorf("find the leads: %w", err)
 	}
-	if err := remember(ctx, s, []string{person}, at, suppressedByRequest); err != nil {
+	if err := remember(ctx, s, persons, at, suppressedByRequest); err != nil {
 		return e, err
 	}
 	e.Remembered = true
@@ -92,7 +108,7 @@ func forget(ctx context.Context, s session, person string, at lead.Time) (e Eras
 	if e.Leads, e.Outcomes, e.TrailEntries, err = deleteAll(ctx, s, ids); err != nil {
 		return e, err
 	}
-	list, err := jsonText([]string{person})
+	list, err := jsonText(persons)
 	if err != nil {
 		return e, err
 	}

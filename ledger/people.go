@@ -46,7 +46,8 @@ type Put struct{ Inserted, Updated int }
 
 // PutPeople puts entries into the directory, all or none. An entry replaces the
 // one of the same address ([lead.EmailKey]); of two in one call the last counts.
-// People who asked not to be processed are turned away, and counted. The error for an address that is none says which entry it is, from 1.
+// People who asked not to be processed are turned away, and counted. The error for
+// an address that is none says which entry it is, from 1.
 func (l *Ledger) PutPeople(ctx context.Context, people []Person) (put Put, suppressed int, err error) {
 	rows, err := l.personRows(people)
 	if err != nil {

@@ -162,10 +162,11 @@ func (l *Ledger) fillPage(ctx context.Context, u unkeyed, page []personOfRow) er
 }
 
 const selectSuppressedLeads = `SELECT l.lead_id, coalesce(l.person, ''), coalesce(o.person, '') FROM outcomes o JOIN leads l ON l.lead_id = o.lead_id
-WHERE o.status = 'suppressed' AND o.lead_id IN {list $1}`
+WHERE o.lead_id IN {list $1} AND (o.status = 'suppressed' OR EXISTS (SELECT 1 FROM suppressions s WHERE s.person IN (l.person, o.person)))`
 
 // redactSuppressed remembers and redacts those of the leads that were settled as
-// suppressed when the ledger did not do so yet.
+// suppressed when the ledger did not do so yet, and those of the persons of whom it
+// has found that out since.
 func redactSuppressed(ctx context.Context, s session, leadIDs []string, at lead.Time) error {
 	list, err := jsonText(leadIDs)
 	if err != nil {

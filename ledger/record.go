@@ -55,16 +55,27 @@ ORDER BY l.lead_id LIMIT $3`
 )
 
 func scanRecord(rows *sql.Rows) (Record, error) {
-	var (
-		r    Record
-		text string
-	)
-	err := rows.Scan(&r.LeadID, &r.RequestID, &r.Generation, &r.SettledGeneration, &text, &r.Suppressed, &r.Status, &r.Progress, &r.Version,
-		stamp{&r.AcceptedAt}, stamp{&r.EnqueuedAt}, stamp{&r.StartedAt}, stamp{&r.SettledAt})
+	r, text, err := scanStored(rows)
 	if err != nil {
 		return r, err
 	}
 	return r, decode("lead", text, &r.Lead)
+}
+
+// scanErased is scanRecord for a lead that is erased, also when it is damaged.
+func scanErased(rows *sql.Rows) (Record, error) {
+	r, text, err := scanStored(rows)
+	if err == nil && decode("lead", text, &r.Lead) != nil {
+		r.Lead = lead.Lead{}
+	}
+	return r, err
+}
+
+// scanStored reads a record but for its lead, which it returns as it is stored.
+func scanStored(rows *sql.Rows) (r Record, text string, err error) {
+	err = rows.Scan(&r.LeadID, &r.RequestID, &r.Generation, &r.SettledGeneration, &text, &r.Suppressed, &r.Status, &r.Progress, &r.Version,
+		stamp{&r.AcceptedAt}, stamp{&r.EnqueuedAt}, stamp{&r.StartedAt}, stamp{&r.SettledAt})
+	return r, text, err
 }
 
 // Get returns a lead, or [ErrNotFound].

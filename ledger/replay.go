@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 )
 
@@ -17,8 +16,9 @@ RETURNING lead_id, generation`
 // Reopen begins the next generation of leads that are to be enriched again, and
 // returns those that it began. A lead is left alone when its generation is not
 // the ref's any more, or is not settled yet: so of two replays at once only one
-// takes a lead. So is one whose person asked not to be processed. Runs of the generation before are overtaken ([ErrStale]). The
-// current outcome stays until a better one is settled.
+// takes a lead. So is one whose person asked not to be processed. Runs of the
+// generation before are overtaken ([ErrStale]). The current outcome stays until a
+// better one is settled.
 func (l *Ledger) Reopen(ctx context.Context, refs []Ref) ([]Ref, error) {
 	lists, err := byGeneration(refs)
 	if err != nil {
@@ -28,9 +28,7 @@ func (l *Ledger) Reopen(ctx context.Context, refs []Ref) ([]Ref, error) {
 	err = l.writer.do(ctx, &write{run: func(ctx context.Context, s session) error {
 		reopened = nil
 		for generation, list := range lists {
-			began, err := readAll(ctx, s, func(r *sql.Rows) (ref Ref, err error) {
-				return ref, r.Scan(&ref.LeadID, &ref.Generation)
-			}, reopenLeads, generation, list)
+			began, err := readAll(ctx, s, scanRef, reopenLeads, generation, list)
 			if err != nil {
 				return err
 			}

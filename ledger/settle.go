@@ -17,6 +17,11 @@ type Attempt struct {
 	Progress   []byte    // what the next attempt must know; nil leaves what is there
 	Trail      []lead.TrailEntry
 	Version    int64 // the Record.Version that the run began from; 0: not fenced
+
+	// Found are the addresses that providers named for the lead's person in this attempt
+	// or earlier, whether they were taken, not taken, or said to be invalid; but no role
+	// addresses ([lead.IsRoleAddress]). The ledger keeps their hashes.
+	Found []string
 }
 
 // Record appends to a lead's trail, keeps what its next attempt must know, and
@@ -29,14 +34,15 @@ type Attempt struct {
 // is [ErrStale]. A record that is repeated because the answer to it was lost is
 // neither stale nor written twice.
 //
-// Of a lead whose person asked not to be processed no progress is kept.
+// Of a lead whose person asked not to be processed no progress is kept, and no
+// conflicts of one for which somebody was named who did.
 func (l *Ledger) Record(ctx context.Context, a Attempt) (version int64, err error) {
 	fenced, err := newFence("record", a.Generation, a.Version, a)
 	if err != nil {
 		return 0, fmt.Errorf("record attempt of %s: %w", a.LeadID, err)
 	}
 	var after int64
-	c := &change{leadID: a.LeadID, at: lead.At(l.now()), trail: a.Trail, edit: func(r *row) fate {
+	c := &change{leadID: a.LeadID, at: lead.At(l.now()), trail: a.Trail, found: l.persons.found(a.Found), edit: func(r *row) fate {
 		f := r.record(a, fenced)
 		after = r.Version
 		return f
@@ -79,6 +85,7 @@ type Settlement struct {
 	Fallback   bool              // settled by the fallback task
 	Trail      []lead.TrailEntry // the entries that are not recorded yet
 	Version    int64             // the Record.Version that the run began from; 0: not fenced
+	Found      []string          // as in an [Attempt]
 }
 
 // Settled is what a settlement did.
@@ -86,7 +93,11 @@ type Settled struct {
 	Applied bool        // it is the lead's outcome now; otherwise a better or equal one was there
 	Status  lead.Status // of the outcome after the call
 	First   bool        // the lead had no outcome before
-	Others  []Ref       // the person's other leads, which were redacted because they asked not to be processed
+
+	// Others are the person's other leads, which were redacted because the person asked
+	// not to be processed, as they stood before. To the repetition of a settlement they
+	// are as they are then.
+	Others []Record
 }
 
 // Settle ends a generation of a lead. The outcome becomes the lead's current one
@@ -102,13 +113,18 @@ type Settled struct {
 // score is the current one.
 //
 // When a person asked not to be processed, because s says so, or because the ledger
-// knows that of the lead's person or of the address that was found, the outcome is
-// suppressed, and holds nothing. The person is remembered, and the lead and all
-// others of the person lose in the same moment what names them: what they came with
-// but for source and source ID, what was found, and progress. Those that are settled
-// have a suppressed outcome from then on. Those that are live stay so, and are to be
-// settled without asking anybody ([Record.Suppressed]). Even a run that was
-// overtaken does all this but settle.
+// knows that of the lead's person or of the address in the profile, the outcome is
+// suppressed, and holds nothing. The person is remembered, by what the lead came with
+// and by what was found: if s says so, by all of Found. The lead and all others of the
+// person, and those that share name and company with one of these, lose in the same
+// moment what names them: what they came with but for source and source ID, what was
+// found, and progress. Those that are settled have a suppressed outcome from then on.
+// Those that are live stay so, and are to be settled without asking anybody
+// ([Record.Suppressed]). Even a run that was overtaken does all this but settle.
+//
+// A lead for which the person's address was only named may be somebody else's. It
+// keeps its outcome, and loses the conflicts in its trail and, once it is settled, its
+// progress.
 func (l *Ledger) Settle(ctx context.Context, s Settlement) (Settled, error) {
 	o, err := l.newOutcomeRow(s)
 	if err != nil {
@@ -119,7 +135,7 @@ func (l *Ledger) Settle(ctx context.Context, s Settlement) (Settled, error) {
 		return Settled{}, fmt.Errorf("settle %s: %w", s.LeadID, err)
 	}
 	var result, before Settled
-	c := &change{leadID: s.LeadID, at: lead.At(l.now()), trail: s.Trail, person: o.Person, alone: s.Status == lead.StatusSuppressed}
+	c := &change{leadID: s.LeadID, at: lead.At(l.now()), trail: s.Trail, person: o.Person, found: l.persons.found(s.Found), alone: s.Status == lead.StatusSuppressed}
 	c.edit = func(r *row) fate {
 		as := o
 		if o.Status != lead.StatusSuppressed && (r.isSuppressed() || r.suppressed[o.Person]) {
@@ -136,7 +152,11 @@ func (l *Ledger) Settle(ctx context.Context, s Settlement) (Settled, error) {
 			}
 			result = r.settle(s, as, lead.At(l.now()))
 		}
-		if as.Status == lead.StatusSuppressed {
+		switch {
+		case s.Status == lead.StatusSuppressed:
+			r.suppress(c, append([]string{o.Person}, c.found...)...)
+			result.Status = r.status
+		case as.Status == lead.StatusSuppressed:
 			r.suppress(c, o.Person)
 			result.Status = r.status
 		}

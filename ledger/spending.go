@@ -31,8 +31,6 @@ ON CONFLICT (provider, day) DO UPDATE SET credits = spending.credits + excluded.
 
 	selectSpent = `SELECT coalesce(sum(CASE WHEN day = $2 THEN credits END), 0.0), coalesce(sum(credits), 0.0)
 FROM spending WHERE provider = $1 AND day >= $3 AND day < $4`
-
-	selectSpentBy = `SELECT provider, sum(credits) FROM spending WHERE day >= $1 GROUP BY provider`
 )
 
 // charge adds what the row's new entries cost to the lead's credits, and to
@@ -88,27 +86,4 @@ func (l *Ledger) Spent(ctx context.Context, provider string, now time.Time) (day
 		return 0, 0, fmt.Errorf("read what a provider cost: %w", err)
 	}
 	return spent.day, spent.month, nil
-}
-
-// SpentBy is what each provider has cost, in credits, from the UTC day of since on;
-// the zero time covers all. See [Ledger.Spent].
-func (l *Ledger) SpentBy(ctx context.Context, since time.Time) (map[string]float64, error) {
-	from := ""
-	if !since.IsZero() {
-		from = since.UTC().Format(dayLayout)
-	}
-	spent := map[string]float64{}
-	_, err := readAll(ctx, l.reader(), func(r *sql.Rows) (struct{}, error) {
-		var (
-			provider string
-			credits  float64
-		)
-		err := r.Scan(&provider, &credits)
-		spent[provider] = credits
-		return struct{}{}, err
-	}, selectSpentBy, from)
-	if err != nil {
-		return nil, fmt.Errorf("read what the providers cost: %w", err)
-	}
-	return spent, nil
 }

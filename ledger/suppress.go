@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -28,14 +27,18 @@ SELECT person, at, reason FROM {rows $1: person text, at bigint, reason text} AS
 WHERE true
 ON CONFLICT (person) DO NOTHING`
 
-	// leadsOfPersons is a subquery: the leads of persons, by what they came with or
-	// by what was found.
-	leadsOfPersons = `(SELECT p.lead_id FROM leads p WHERE p.person IN {list $1}
-	UNION SELECT f.lead_id FROM outcomes f WHERE f.person IN {list $1} AND f.person <> '')`
+	leadsToRedact = selectRecords + `WHERE l.lead_id IN (` + leadsOfPersons + `
+	UNION SELECT k.lead_id FROM leads k WHERE k.lead_id = $2) ORDER BY l.lead_id`
 
-	leadsToRedact = `SELECT l.lead_id, l.generation, l.lead FROM leads l WHERE l.lead_id = $2 OR l.lead_id IN ` + leadsOfPersons + ` ORDER BY l.lead_id`
+	// What only names the person goes from the leads for which an address of theirs
+	// was only named; what is live still needs its progress.
+	redactSightedTrails = `UPDATE trail SET conflicts = '' WHERE conflicts <> '' AND lead_id IN (` + leadsSighting + `)`
+	redactSightedLeads  = `UPDATE leads SET progress = NULL
+WHERE progress IS NOT NULL AND settled_generation >= generation AND lead_id IN (` + leadsSighting + `)`
 
-	redactLeads = `UPDATE leads SET lead = r.lead, email_key = NULL, progress = NULL
+	// What is not the person's, an office's address, does not stay as their hash.
+	redactLeads = `UPDATE leads SET lead = r.lead, email_key = NULL, progress = NULL,
+	person = CASE WHEN leads.person IN {list $2} THEN leads.person ELSE '' END
 FROM {rows $1: lead_id text, lead text} AS r WHERE leads.lead_id = r.lead_id`
 
 	redactOutcomes = `UPDATE outcomes SET profile = '{}', missing = '[]', provenance = '{}', score = $2, status = 'suppressed',
@@ -133,62 +136,72 @@ var errNotAlone = errors.New("the write must be alone")
 type redactedRow struct {
 	LeadID string `json:"lead_id"`
 	Lead   string `json:"lead"`
-
-	generation int
 }
 
-// redact removes a person, known by any of the hashes, from all their leads and
-// from the one given, and from the directory. What is settled becomes a suppressed
-// outcome; what is live stays so, for its worker to settle it. It returns the other
-// leads.
-func redact(ctx context.Context, s session, leadID string, persons []string, at lead.Time) (others []Ref, err error) {
+// redact remembers a person, known by any of the hashes, with all the hashes by which
+// their leads name them, and removes them from these leads and from the one given, and
+// from the directory. What is settled becomes a suppressed outcome; what is live stays
+// so, for its worker to settle it. From leads for which their address was only named
+// it removes what names them there. It returns the person's other leads as they stood.
+func redact(ctx context.Context, s session, leadID string, persons []string, at lead.Time) (others []Record, err error) {
 	if !s.alone {
 		return nil, errNotAlone
+	}
+	if persons, err = withAliases(ctx, s, persons, aliases); err != nil {
+		return nil, err
 	}
 	list, err := jsonText(persons)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := readAll(ctx, s, scanRedacted, leadsToRedact, list, leadID)
+	records, err := readAll(ctx, s, scanErased, leadsToRedact, list, leadID)
 	if err != nil {
 		return nil, fmt.Errorf("find the person's leads: %w", err)
 	}
-	ids := make([]string, len(rows))
-	for i, r := range rows {
-		ids[i] = r.LeadID
-		if r.LeadID != leadID {
-			others = append(others, Ref{LeadID: r.LeadID, Generation: r.generation})
-		}
+	if err := remember(ctx, s, persons, at, suppressedByProvider); err != nil {
+		return nil, err
 	}
-	idList, err := jsonText(ids)
+	table, ids, err := withoutPersons(records)
 	if err != nil {
 		return nil, err
 	}
 	err = errors.Join(
-		writeRows(ctx, s, redactLeads, rows),
-		s.exec(ctx, redactOutcomes, idList, suppressedScore, at.Millis(), ReasonSuppressed),
-		s.exec(ctx, redactTrails, idList),
+		s.exec(ctx, redactLeads, table, list),
+		s.exec(ctx, redactOutcomes, ids, suppressedScore, at.Millis(), ReasonSuppressed),
+		s.exec(ctx, redactTrails, ids),
+		s.exec(ctx, redactSightedTrails, list),
+		s.exec(ctx, redactSightedLeads, list),
 		s.exec(ctx, deletePeople, list),
 	)
 	if err != nil {
 		return nil, fmt.Errorf("redact the person's leads: %w", err)
 	}
+	for _, r := range records {
+		if r.LeadID != leadID {
+			others = append(others, r)
+		}
+	}
 	return others, nil
 }
 
-func scanRedacted(rows *sql.Rows) (r redactedRow, err error) {
+// withoutPersons are rows of what stays of the leads, and their IDs, as JSON.
+func withoutPersons(records []Record) (rows, ids string, err error) {
 	var (
-		text string
-		was  lead.Lead
+		redacted = make([]redactedRow, len(records))
+		list     = make([]string, len(records))
 	)
-	if err := rows.Scan(&r.LeadID, &r.generation, &text); err != nil {
-		return r, err
+	for i, r := range records {
+		text, err := jsonText(lead.Lead{Source: r.Lead.Source, SourceID: r.Lead.SourceID})
+		if err != nil {
+			return "", "", err
+		}
+		redacted[i], list[i] = redactedRow{LeadID: r.LeadID, Lead: text}, r.LeadID
 	}
-	if decode("lead", text, &was) != nil {
-		was = lead.Lead{} // damaged: what it came with goes too
+	if rows, err = jsonText(redacted); err != nil {
+		return "", "", err
 	}
-	r.Lead, err = jsonText(lead.Lead{Source: was.Source, SourceID: was.SourceID})
-	return r, err
+	ids, err = jsonText(list)
+	return rows, ids, err
 }
 
 // isSuppressed reports whether the person of a locked lead asked not to be
@@ -197,15 +210,15 @@ func (r *row) isSuppressed() bool {
 	return r.erased || r.status == lead.StatusSuppressed || r.suppressed[r.person] || r.suppressed[r.outcomePerson]
 }
 
-// suppress notes that the lead's person, who may also be known by a found address,
+// suppress notes that the lead's person, who may also be known by found addresses,
 // asked not to be processed; [change.redact] does the rest when all is written.
-func (r *row) suppress(c *change, found string) {
+func (r *row) suppress(c *change, found ...string) {
 	r.erased = true
 	if r.status != "" {
 		r.status, r.score = lead.StatusSuppressed, suppressedScore
 	}
 	c.suppresses = []string{}
-	for _, person := range []string{r.person, r.outcomePerson, found} {
+	for _, person := range append([]string{r.person, r.outcomePerson}, found...) {
 		if person != "" && !slices.Contains(c.suppresses, person) {
 			c.suppresses = append(c.suppresses, person)
 			r.suppressed[person] = true
@@ -215,11 +228,7 @@ func (r *row) suppress(c *change, found string) {
 }
 
 // redact completes a settlement that found out that a person is suppressed.
-func (c *change) redact(ctx context.Context, s session) error {
-	if err := remember(ctx, s, c.suppresses, c.at, suppressedByProvider); err != nil {
-		return err
-	}
-	others, err := redact(ctx, s, c.leadID, c.suppresses, c.at)
-	c.others = others
+func (c *change) redact(ctx context.Context, s session) (err error) {
+	c.others, err = redact(ctx, s, c.leadID, c.suppresses, c.at)
 	return err
 }

@@ -80,7 +80,7 @@ func (r *row) extend(ctx context.Context, s session, c *change, f fate) error {
 		added++
 		r.TrailLength++
 		row := trailRow{LeadID: r.LeadID, N: r.TrailLength, trailEntry: entry, Credits: e.Credits}
-		if len(e.Conflicts) > 0 && !r.isSuppressed() {
+		if len(e.Conflicts) > 0 && r.keepsConflicts() {
 			conflicts, err := jsonText(e.Conflicts)
 			if err != nil {
 				return err

@@ -15,6 +15,8 @@ var clearbitFacts = Facts{
 	BaseURL: "https://person.clearbit.com",
 	KeyEnv:  "CLEARBIT_API_KEY",
 	Limits:  []Limit{{600, minute}},
+
+	Endpoints: []string{combinedFind, companiesFind, peopleFind},
 }
 
 // clearbitStatus is the part of Clearbit's table where the status decides alone

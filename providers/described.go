@@ -64,8 +64,8 @@ func ParseDescription(file string, text []byte) (*Description, error) {
 
 // Facts are what the description says of the provider.
 func (d *Description) Facts() Facts {
-	f := d.facts
-	f.Limits = slices.Clone(f.Limits)
+	f := d.facts.clone()
+	f.Endpoints = []string{d.endpoint()}
 	return f
 }
 

@@ -15,24 +15,41 @@ import (
 	"backstop/providers"
 )
 
-// exampleOnThePage is the description in docs/describing-a-provider.md, of an API that
-// exists only here.
-func exampleOnThePage(t *testing.T) *providers.Description {
+// describingPage is docs/describing-a-provider.md, and the description in it, of an
+// API that exists only here.
+func describingPage(t *testing.T) (page, example string) {
 	t.Helper()
-	page, err := os.ReadFile("../docs/describing-a-provider.md")
+	text, err := os.ReadFile("../docs/describing-a-provider.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, text, found := strings.Cut(string(page), "<!-- example -->\n```yaml\n")
-	text, _, closed := strings.Cut(text, "```")
+	_, rest, found := strings.Cut(string(text), "<!-- example -->\n```yaml\n")
+	example, _, closed := strings.Cut(rest, "```")
 	if !found || !closed {
 		t.Fatal("the page has no example")
 	}
+	return string(text), example
+}
+
+func exampleOnThePage(t *testing.T) *providers.Description {
+	t.Helper()
+	_, text := describingPage(t)
 	d, err := providers.ParseDescription("peoplebook.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return d
+}
+
+// What the page quotes is what is told of the example with that mistake.
+func TestTheMistakeOnThePageIsToldLikeThat(t *testing.T) {
+	page, text := describingPage(t)
+	_, quoted, _ := strings.Cut(page, "\n    peoplebook.yaml:")
+	quoted, _, whole := strings.Cut(quoted, "…")
+	_, err := providers.ParseDescription("peoplebook.yaml", []byte(strings.Replace(text, "class: pending", "class: waiting", 1)))
+	if err == nil || !whole || !strings.HasPrefix(err.Error(), "peoplebook.yaml:"+quoted) {
+		t.Errorf("the page has %q, the error is %v", quoted, err)
+	}
 }
 
 // A letter is a request as the invented API got it.

@@ -1,6 +1,7 @@
 package providers
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -53,15 +54,18 @@ func (i inquiry) named() named {
 // call is the call without its Do. Its answer depends on whom it is about and on
 // every other value that is sent.
 func (d *described) call(i inquiry) Call {
-	endpoint := strings.Trim(d.endpoint(), "/")
+	endpoint := d.endpoint()
 	var c Call
 	var told needSet // by the subject
 	switch {
 	case i.set.has("email"):
 		c, told = d.about(i.lead, endpoint), needSet{"email"}
 	case i.named().name != "":
-		c, told = d.about(i.lead, endpoint), needSet{"name", "given_name", "family_name", "domain"}
+		c, told = d.about(i.lead, endpoint), needSet{"name", "domain"}
 		c.Subject = i.named().key()
+		if !i.set.has("name") {
+			told = append(told, "given_name", "family_name")
+		}
 		if !i.set.has("domain") {
 			told = append(told, "company")
 		}
@@ -105,17 +109,10 @@ func (d *Description) fills(f lead.Field) bool {
 	return d.fields[f] != nil
 }
 
-// endpoint is the request's path as the description has it, without a lead's
-// values.
+// endpoint is the provider's only one: the request's path as the description has
+// it, without the slashes around it and without a lead's values.
 func (d *Description) endpoint() string {
-	path := ""
-	for _, p := range d.request.path {
-		if p.name != "" {
-			path += "{" + p.name + "}"
-		}
-		path += p.text
-	}
-	return path
+	return cmp.Or(strings.Trim(d.request.path.String(), "/"), "/")
 }
 
 // fingerprint stands for the words, the same for the same ones, and does not tell
@@ -167,7 +164,7 @@ func (d *described) send(ctx context.Context, form *describedRequest, words map[
 	if form.idempotency != "" {
 		// The same for every attempt to ask the same, and another one for each
 		// provider, so that vendors cannot compare it.
-		q.header.Set(form.idempotency, fingerprint(append(needSet{d.Name() + " " + form.method + " " + d.endpoint()}, set...), words))
+		q.header.Set(form.idempotency, fingerprint(append(needSet{d.Name() + " " + form.method + " " + d.request.path.String()}, set...), words))
 	}
 	d.auth.sign(q, d.APIKey)
 	return d.do(ctx, q)

@@ -56,6 +56,18 @@ func parseTemplate(s string) (t template, wrong string) {
 	return t, ""
 }
 
+// String is the template as it was written.
+func (t template) String() string {
+	var b strings.Builder
+	for _, p := range t {
+		if p.name != "" {
+			b.WriteString("{" + p.name + "}")
+		}
+		b.WriteString(p.text)
+	}
+	return b.String()
+}
+
 // names lists the placeholders.
 func (t template) names() (names []string) {
 	for _, p := range t {

@@ -17,6 +17,8 @@ var hunterFacts = Facts{
 	BaseURL: "https://api.hunter.io",
 	KeyEnv:  "HUNTER_API_KEY",
 	Limits:  []Limit{{10, second}, {300, minute}},
+
+	Endpoints: []string{combinedFind, companiesFind, emailFinder, emailVerifier, peopleFind},
 }
 
 // hunterStatus is the part of Hunter's table where the status decides alone
@@ -31,6 +33,12 @@ var hunterStatus = map[int]statusRow{
 	429: {lead.ClassQuotaExhausted, "the plan is used up"},
 	451: {lead.ClassForbidden, "the person asked not to be processed"},
 }
+
+// The endpoints that Hunter alone has.
+const (
+	emailFinder   = "email-finder"
+	emailVerifier = "email-verifier"
+)
 
 type hunter struct{ vendor }
 
@@ -56,14 +64,14 @@ func (h *hunter) Plan(l lead.Lead, missing []lead.Field) (calls []Call, why stri
 		calls = append(calls, c)
 	}
 	if n := q.named(); q.seeksAddress() {
-		add(h.aboutName(q, "email-finder"), h.finder(n))
+		add(h.aboutName(q, emailFinder), h.finder(n))
 	}
 	c, why := h.planEnrichment(q)
 	if why == "" {
 		add(c, h.enrichment(q, c.Endpoint))
 	}
 	if slices.Contains(missing, lead.PersonEmailStatus) && l.Email != "" {
-		add(h.about(l, "email-verifier"), h.verifier(q))
+		add(h.about(l, emailVerifier), h.verifier(q))
 	}
 	if len(calls) > 0 {
 		why = ""
@@ -87,7 +95,7 @@ func (h *hunter) enrichment(q question, endpoint string) hunterCall {
 
 func (h *hunter) verifier(q question) hunterCall {
 	return hunterCall{
-		path: "/v2/email-verifier", query: url.Values{"email": {q.lead.Email}}, read: h.verified,
+		path: "/v2/" + emailVerifier, query: url.Values{"email": {q.lead.Email}}, read: h.verified,
 		free: func(data node) bool { return slices.Contains(hunterUncounted, text(data.at("status"))) },
 	}
 }

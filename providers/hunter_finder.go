@@ -39,7 +39,7 @@ func (h *hunter) finder(n named) hunterCall {
 		query.Set("full_name", n.name)
 	}
 	return hunterCall{
-		path: "/v2/email-finder", query: query,
+		path: "/v2/" + emailFinder, query: query,
 		read: func(q question, data node) Answer { return h.foundAddress(q, n, data) },
 		free: func(data node) bool { return email(data) == "" },
 	}
@@ -91,5 +91,5 @@ func (n named) isAt(host, domain, company string) bool {
 	if n.domain != "" {
 		return lead.SameSite(n.domain, host) || domain != "" && lead.SameSite(n.domain, domain) && !lead.IsFreeMail(host)
 	}
-	return company == "" || sameFirm(n.company, company)
+	return company == "" || lead.SameCompany(n.company, company)
 }

@@ -1,6 +1,7 @@
 package providers
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -43,27 +44,29 @@ func (v *vendor) aboutCompany(domain, endpoint string) Call {
 	return Call{Endpoint: endpoint, Variant: v.base, Subject: "domain:" + domain}
 }
 
-// Subjects are all that a call about the lead's person may have for its Subject. That
-// of a call about their company is not among them: it is about nobody.
-func Subjects(l lead.Lead) (subjects []string) {
-	add := func(s string) {
-		if s != "" && !slices.Contains(subjects, s) {
-			subjects = append(subjects, s)
+// Subjects are all that a call about the lead's person may have for its Subject,
+// whichever provider is asked and by whatever of the lead. That of a call about their
+// company is not among them: it is about nobody.
+func Subjects(l lead.Lead) []string {
+	found := map[string]bool{"": true}
+	if address, err := lead.NormalizeEmail(l.Email); err == nil {
+		found[lead.EmailKey(address)] = true
+	}
+	_, host, _ := strings.Cut(l.Email, "@")
+	domains := []string{"", lead.NormalizeDomain(l.Domain), lead.NormalizeDomain(host)}
+	for _, name := range []string{l.Name, strings.TrimSpace(l.GivenName + " " + l.FamilyName), l.GivenName, l.FamilyName} {
+		for _, domain := range domains {
+			found[lead.NameKey(name, domain, l.Company)] = true
+			found[lead.NameKey(name, domain, "")] = true
 		}
 	}
-	if address, err := lead.NormalizeEmail(l.Email); err == nil {
-		add(lead.EmailKey(address))
-	}
-	byName := l
-	byName.Email = ""
-	add(lead.PersonKey(byName))
-	add(question{lead: l}.named().key())
 	for key, v := range map[string]string{"profile": lead.NormalizeLinkedIn(l.LinkedIn), "phone": l.Phone, "location": l.Location} {
 		if v != "" {
-			add(key + ":" + strings.ToLower(v))
+			found[key+":"+strings.ToLower(v)] = true
 		}
 	}
-	return subjects
+	delete(found, "")
+	return slices.Sorted(maps.Keys(found))
 }
 
 // domain is that of the lead's company: the one it came with, else that of its
@@ -106,7 +109,7 @@ func (q question) named() named {
 
 // key is the one spelling of the person, "" if there is no name.
 func (n named) key() string {
-	return lead.PersonKey(lead.Lead{Name: n.name, Company: n.company, Domain: n.domain})
+	return lead.NameKey(n.name, n.domain, n.company)
 }
 
 // agrees reports whether an answer to a question by name is about the one who was
@@ -123,45 +126,9 @@ func (n named) agrees(name, domain, company string) bool {
 	case n.domain != "" && domain != "":
 		return lead.SameSite(n.domain, domain)
 	case n.company != "" && company != "":
-		return sameFirm(n.company, company)
+		return lead.SameCompany(n.company, company)
 	case n.domain != "" && company != "": // "acme-robotics.example" and "Acme Robotics"
-		label, _, _ := strings.Cut(n.domain, ".")
-		return sameFirm(strings.ReplaceAll(label, "-", " "), company)
+		return lead.SameCompany(lead.SiteName(n.domain), company)
 	}
 	return n.domain == "" && n.company == ""
-}
-
-// sameFirm reports whether two names may be one company's: they are the same
-// without signs and legal forms, or one goes on where the other ends.
-func sameFirm(a, b string) bool {
-	x, y := firmWords(a), firmWords(b)
-	if len(x) > len(y) {
-		x, y = y, x
-	}
-	if len(x) == 0 {
-		return false
-	}
-	for i := range x {
-		if !lead.SameValue(lead.CompanyName, x[i], y[i]) {
-			return lead.SameValue(lead.CompanyName, strings.Join(x, ""), strings.Join(y, ""))
-		}
-	}
-	return true
-}
-
-// firmWords are the words of a company's name without its legal form.
-func firmWords(name string) []string {
-	var words []string
-	for _, w := range strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return strings.ContainsRune(" ,.&()-/", r) }) {
-		if !legalForms[w] || len(words) == 0 {
-			words = append(words, w)
-		}
-	}
-	return words
-}
-
-var legalForms = map[string]bool{
-	"inc": true, "incorporated": true, "llc": true, "ltd": true, "limited": true, "plc": true, "corp": true, "corporation": true,
-	"co": true, "company": true, "gmbh": true, "ag": true, "se": true, "kg": true, "sa": true, "sas": true, "sarl": true, "srl": true,
-	"spa": true, "bv": true, "nv": true, "ab": true, "as": true, "oy": true, "pty": true, "the": true,
 }

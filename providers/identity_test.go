@@ -102,6 +102,31 @@ func TestMatchesByAProfile(t *testing.T) {
 	}
 }
 
+// A colleague at the same company is somebody else, however likely the match is.
+func TestMatchesByAnAddress(t *testing.T) {
+	ann := lead.Lead{Email: "ann@acme.example"}
+	named := lead.Lead{Email: "ann@acme.example", Name: "Bob Stone"} // another lead's name must not decide what all get
+	for _, c := range []struct {
+		why, likelihood, data string
+		ok                    bool
+	}{
+		{"the address", "7", `{"full_name":"ann lee","work_email":"ann@acme.example","job_title":"cto"}`, true},
+		{"the address among others", "7", `{"full_name":"ann lee","work_email":"a.lee@acme.example","emails":[{"address":"ann@acme.example"}],"job_title":"cto"}`, true},
+		{"a colleague's address", "7", `{"full_name":"bob stone","work_email":"bob@acme.example","job_title":"cto","job_company_website":"acme.example"}`, false},
+		{"a private address only", "10", `{"full_name":"bob stone","personal_emails":["bob@gmail.com"],"job_title":"cto","job_company_website":"acme.example"}`, false},
+		{"no address", "7", `{"full_name":"ann lee","job_title":"cto"}`, true},
+		{"neither address nor likelihood", "null", `{"full_name":"ann lee","job_title":"cto"}`, false},
+		{"neither, at the company", "null", `{"full_name":"ann lee","job_title":"cto","job_company_website":"acme.example"}`, true},
+		{"neither, at another company", "null", `{"full_name":"ann lee","job_title":"cto","job_company_website":"beta.example"}`, false},
+	} {
+		for _, l := range []lead.Lead{ann, named} {
+			if a := matchedAs(t, l, c.likelihood, c.data); a.Class.HasData() != c.ok {
+				t.Errorf("%s, for %q: %s %q", c.why, l.Name, a.Class, a.Detail)
+			}
+		}
+	}
+}
+
 func TestWhatPeopleDataLabsTells(t *testing.T) {
 	l := lead.Lead{Email: "A.Lee@Acme.example"}
 	a := matchedAs(t, l, "7", `{"full_name":"ann o'brien-lee","first_name":"ann","emails":["x",{"address":"a.lee@acme.example"}],"mobile_phone":true,

@@ -19,19 +19,13 @@ import (
 )
 
 func TestWithoutAConnection(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	closed := l.Addr().String()
-	l.Close()
 	tls := httptest.NewUnstartedServer(http.NotFoundHandler())
 	tls.Config.ErrorLog = log.New(io.Discard, "", 0) // a refused handshake is what is wanted
 	tls.StartTLS()
 	t.Cleanup(tls.Close)
 	plain := serve(t, func(http.ResponseWriter, *http.Request) {})
 	for name, c := range map[string]struct{ base, detail string }{
-		"a closed port":          {"http://" + closed, "connection refused"},
+		"a closed port":          {nobody, "connection refused"},
 		"an unknown certificate": {tls.URL, "certificate refused"},
 		"a server without TLS":   {strings.Replace(plain, "http:", "https:", 1), "not TLS"},
 		"a server with TLS":      {strings.Replace(tls.URL, "https:", "http:", 1), ""},

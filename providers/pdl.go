@@ -20,6 +20,8 @@ var pdlFacts = Facts{
 	BaseURL: "https://api.peopledatalabs.com",
 	KeyEnv:  "PDL_API_KEY",
 	Limits:  []Limit{{100, minute}},
+
+	Endpoints: []string{personEnrich},
 }
 
 // pdlStatus is the part of the table where the status decides alone
@@ -37,6 +39,9 @@ var pdlStatus = map[int]statusRow{
 // right person once in three to ten times, so that most of what is merged would be
 // somebody else's. 6 is the middle of the scale.
 const defaultLikelihood = 6
+
+// personEnrich is the one endpoint that is asked.
+const personEnrich = "person/enrich"
 
 type pdl struct {
 	vendor
@@ -71,10 +76,9 @@ func (d *pdl) Plan(l lead.Lead, missing []lead.Field) ([]Call, string) {
 // nothing does. With an address that is all that is sent, so that whoever asks about
 // the same address asks the same: People Data Labs charges the same person twice.
 func (d *pdl) call(q question) (Call, url.Values) {
-	const endpoint = "person/enrich"
 	l := q.lead
 	if l.Email != "" {
-		return d.about(l, endpoint), url.Values{"email": {l.Email}}
+		return d.about(l, personEnrich), url.Values{"email": {l.Email}}
 	}
 	n := q.named()
 	query := url.Values{}
@@ -89,7 +93,10 @@ func (d *pdl) call(q question) (Call, url.Values) {
 	if !query.Has("profile") && !query.Has("phone") && !(query.Has("name") && (query.Has("company") || query.Has("location"))) {
 		return Call{}, nil
 	}
-	c := d.aboutName(q, endpoint)
+	c := d.aboutName(q, personEnrich)
+	if n.domain != "" && n.company != "" { // of which the key has the domain only
+		c.Variant += " company=" + strings.ToLower(n.company)
+	}
 	for _, key := range []string{"profile", "phone", "location"} { // which are not in the person's key
 		if v := query.Get(key); v != "" {
 			c.Variant += " " + key + "=" + strings.ToLower(v)
@@ -100,7 +107,7 @@ func (d *pdl) call(q question) (Call, url.Values) {
 }
 
 func (d *pdl) find(ctx context.Context, q question, query url.Values) Answer {
-	r, failed := d.get(ctx, "/v5/person/enrich", query, d.sign)
+	r, failed := d.get(ctx, "/v5/"+personEnrich, query, d.sign)
 	if failed != nil {
 		return *failed
 	}

@@ -48,16 +48,16 @@ func readMatch(data node) match {
 // looks at is part of the call's Subject and Variant, so that it holds for everybody
 // who asks the same.
 //
-// Asked by address, the match must have that address; where it lists none, the
-// likelihood has to do; where it lists others, or does not say how likely it is, it
-// must at least work where the address is. Asked otherwise, the profile must be the
-// one asked for, or the name and the company must agree.
+// Asked by address, the match must have that address: one that lists others only is
+// somebody else, perhaps a colleague. Where it lists none, the likelihood has to do, or
+// without one, that it works where the address is. Asked otherwise, the profile must be
+// the one asked for, or the name and the company must agree.
 func (m match) isAskedBy(q question, likely bool) bool {
 	if q.lead.Email != "" {
-		if m.has(q.lead.Email) || len(m.addresses) == 0 && likely {
-			return true
+		if len(m.addresses) > 0 {
+			return m.has(q.lead.Email)
 		}
-		return m.isAtHostOf(q.lead.Email)
+		return likely || m.isAtHostOf(q.lead.Email)
 	}
 	n := q.named()
 	asked := lead.NormalizeLinkedIn(q.lead.LinkedIn)
@@ -79,16 +79,7 @@ func (m match) has(address string) bool {
 func (m match) isAtHostOf(address string) bool {
 	asked, err := lead.NormalizeEmail(address)
 	_, host, _ := strings.Cut(asked, "@")
-	if err != nil || host == "" || lead.IsFreeMail(host) {
-		return false
-	}
-	if m.domain != "" && lead.SameSite(m.domain, host) {
-		return true
-	}
-	return slices.ContainsFunc(m.addresses, func(a string) bool {
-		_, h, _ := strings.Cut(a, "@")
-		return lead.SameSite(h, host)
-	})
+	return err == nil && host != "" && !lead.IsFreeMail(host) && m.domain != "" && lead.SameSite(m.domain, host)
 }
 
 // profile is the match in the common form.

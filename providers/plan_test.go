@@ -3,6 +3,7 @@ package providers_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -17,6 +18,10 @@ import (
 
 func TestPlansAskOnlyForWhatIsMissing(t *testing.T) {
 	clearbit, hunter, pdl := providers.NewClearbit(providers.Options{}), providers.NewHunter(providers.Options{}), providers.NewPDL(providers.Options{})
+	apollo, err := providers.New("apollo", providers.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	with, without := lead.Lead{Email: "a@acme.example"}, lead.Lead{Name: "A B"}
 	atMail := lead.Lead{Email: "a@gmail.com"}
 	inFirm := lead.Lead{Name: "Ann Lee", Domain: "acme.example"}
@@ -39,6 +44,8 @@ func TestPlansAskOnlyForWhatIsMissing(t *testing.T) {
 		{"clearbit without an address, for the person", clearbit, inFirm, fields(job), nil},
 		{"clearbit knows no state", clearbit, with, fields(state), nil},
 		{"clearbit finds no other address", clearbit, with, fields(email, state), nil},
+		{"clearbit finds no other address, whoever it is", clearbit, verified, fields(email), nil},
+		{"clearbit for another address and the title", clearbit, verified, fields(email, job), []string{"people/find"}},
 		{"clearbit without an address", clearbit, without, want, nil},
 		{"clearbit with nothing missing", clearbit, with, nil, nil},
 		{"hunter", hunter, with, want, []string{"combined/find"}},
@@ -52,6 +59,10 @@ func TestPlansAskOnlyForWhatIsMissing(t *testing.T) {
 		{"hunter for the address without a company", hunter, without, fields(email), nil},
 		{"hunter for the address and the company", hunter, inFirm, fields(email, firm), []string{"email-finder", "companies/find"}},
 		{"hunter for a better address", hunter, verified, fields(email), []string{"email-finder"}},
+		{"hunter for a better address and the state", hunter, verified, fields(email, state), []string{"email-finder", "email-verifier"}},
+		{"hunter for a better address and the company", hunter, verified, fields(email, firm), []string{"email-finder", "companies/find"}},
+		{"hunter for a better address of somebody without a name", hunter, with, fields(email), nil},
+		{"hunter for a better address of somebody without a company", hunter, lead.Lead{Name: "Ann Lee", Email: "ann@gmail.com"}, fields(email), nil},
 		{"hunter to confirm what the lead came with", hunter, verified, fields(lead.PersonName, email), []string{"people/find"}},
 		{"pdl", pdl, with, want, []string{"person/enrich"}},
 		{"pdl by name and domain", pdl, inFirm, want, []string{"person/enrich"}},
@@ -60,6 +71,9 @@ func TestPlansAskOnlyForWhatIsMissing(t *testing.T) {
 		{"pdl by phone", pdl, lead.Lead{Name: "Ann Lee", Phone: "+15555550100"}, want, []string{"person/enrich"}},
 		{"pdl by name alone", pdl, without, want, nil},
 		{"pdl knows no state", pdl, with, fields(state), nil},
+		{"pdl finds no other address", pdl, verified, fields(email, state), nil},
+		{"apollo finds no other address", apollo, lead.Lead{Email: "a@acme.example"}, fields(email), nil},
+		{"apollo for another address, by name", apollo, verified, fields(email), []string{"api/v1/people/match"}},
 		{"directory", providers.NewDirectory(nil), with, want, []string{"look-up"}},
 		{"directory without an address", providers.NewDirectory(nil), without, want, nil},
 	} {
@@ -198,15 +212,42 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 func TestFactsAreGivenForEveryName(t *testing.T) {
 	for _, name := range providers.Names() {
 		f, ok := providers.FactsOf(name)
-		if !ok || !strings.HasPrefix(f.BaseURL, "https://") || f.KeyEnv == "" || len(f.Limits) == 0 {
+		if !ok || !strings.HasPrefix(f.BaseURL, "https://") || f.KeyEnv == "" || len(f.Limits) == 0 || len(f.Endpoints) == 0 {
 			t.Errorf("facts of %s are %+v", name, f)
 		}
-		f.Limits[0].Rate = 0
-		if again, _ := providers.FactsOf(name); again.Limits[0].Rate == 0 {
-			t.Errorf("the limits of %s can be changed from outside", name)
+		f.Limits[0].Rate, f.Endpoints[0] = 0, "changed"
+		if again, _ := providers.FactsOf(name); again.Limits[0].Rate == 0 || again.Endpoints[0] == "changed" {
+			t.Errorf("the facts of %s can be changed from outside", name)
 		}
 	}
 	if _, ok := providers.FactsOf("nosuch"); ok {
 		t.Error("facts of an unknown provider")
+	}
+}
+
+// Prices are given by endpoint: one that is not known would count for nothing.
+func TestTheEndpointsOfAProviderAreThoseOfItsCalls(t *testing.T) {
+	leads := []lead.Lead{{Email: secretEmail, Name: "Maria Garcia"}, {Email: "maria@gmail.com"}, {Name: "Maria Garcia", Domain: "acme.example"}}
+	for _, name := range providers.Names() {
+		p, err := providers.New(name, providers.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		called := map[string]bool{}
+		for _, l := range leads {
+			for _, missing := range append([][]lead.Field{lead.Fields}, title, company, address, state) {
+				calls, _ := p.Plan(l, missing)
+				for _, c := range calls {
+					called[c.Endpoint] = true
+				}
+			}
+		}
+		f, _ := providers.FactsOf(name)
+		if got := slices.Sorted(maps.Keys(called)); !slices.Equal(got, f.Endpoints) {
+			t.Errorf("%s is called at %q, and has %q", name, got, f.Endpoints)
+		}
+	}
+	if f := exampleOnThePage(t).Facts(); !slices.Equal(f.Endpoints, []string{"v3/lookup"}) {
+		t.Errorf("the example has %q", f.Endpoints)
 	}
 }

@@ -32,8 +32,8 @@ type Call struct {
 	// if there is none.
 	Within string
 	// Subject is what the call asks about: a person by their address, in the spelling
-	// of [lead.EmailKey], or else by name, in that of [lead.PersonKey]; a company as
-	// "domain:acme.example". Empty: its answer is not to be kept.
+	// of [lead.EmailKey], or else by name, in that of [lead.NameKey], or by
+	// "profile:…", "phone:…" or "location:…"; a company as "domain:acme.example". Empty: its answer is not to be kept.
 	Subject string
 	// Variant is what else the answer depends on. Two calls to one provider with the
 	// same Endpoint, Subject and Variant buy the same answer.

@@ -93,14 +93,13 @@ func through(t *testing.T, c *http.Client, proxy string) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
+// nobody is an address where nobody listens. A port that was free a moment ago may be
+// somebody's by now; this one is nobody's (tcpmux, RFC 1078).
+const nobody = "http://127.0.0.1:1"
+
 func TestProxies(t *testing.T) {
 	a := newAuthority(t)
 	server := a.serve(later, nil, gives(answer))
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	closed.Close()
 	at := func(refuse int) *httpProxy { return newProxy(t, server.Listener.Addr().String(), refuse) }
 	ways := func(refuse int) string { return at(refuse).URL }
 	silent := raw(t, func(c *net.TCPConn, _ *http.Request, done <-chan struct{}) { <-done })
@@ -116,8 +115,8 @@ func TestProxies(t *testing.T) {
 		{"refuses https with 403", ways(403), "https://api.vendor.example", lead.ClassTransient, "the proxy refused with 403"},
 		{"refuses http with 407", ways(407), "http://api.vendor.example", lead.ClassTransient, "the proxy wants a name and a password"},
 		{"refuses http with 502", ways(502), "http://api.vendor.example", lead.ClassTransient, `("Proxy error …")`},
-		{"is away", "http://" + closed.Addr().String(), "https://api.vendor.example", lead.ClassTransient, "the proxy cannot be reached: connection refused"},
-		{"is away, for http", "http://" + closed.Addr().String(), "http://api.vendor.example", lead.ClassTransient, "the proxy cannot be reached: connection refused"},
+		{"is away", nobody, "https://api.vendor.example", lead.ClassTransient, "the proxy cannot be reached: connection refused"},
+		{"is away, for http", nobody, "http://api.vendor.example", lead.ClassTransient, "the proxy cannot be reached: connection refused"},
 		{"hangs up", raw(t, sends("")), "https://api.vendor.example", lead.ClassTransient, "hung up while connecting"},
 		{"does not speak HTTP", raw(t, sends("SSH-2.0\r\n\r\n")), "https://api.vendor.example", lead.ClassTransient, "no connection"},
 		{"says nothing", silent, "https://api.vendor.example", lead.ClassTransient, "time-out connecting"},

@@ -21,9 +21,16 @@ type Limit struct {
 
 // Facts are what is known of a provider without being configured.
 type Facts struct {
-	BaseURL string  // the vendor's own
-	KeyEnv  string  // the environment variable that usually holds the key
-	Limits  []Limit // the vendor's, for one key
+	BaseURL   string   // the vendor's own
+	KeyEnv    string   // the environment variable that usually holds the key
+	Limits    []Limit  // the vendor's, for one key
+	Endpoints []string // every Endpoint that a Call may have; sorted
+}
+
+// clone shares nothing with f, so that nobody can change what is known.
+func (f Facts) clone() Facts {
+	f.Limits, f.Endpoints = slices.Clone(f.Limits), slices.Clone(f.Endpoints)
+	return f
 }
 
 // known has every provider with code of its own. The others that can be named
@@ -70,8 +77,7 @@ func FactsOf(name string) (Facts, bool) {
 		return d.Facts(), true
 	}
 	k, ok := known[name]
-	k.facts.Limits = slices.Clone(k.facts.Limits)
-	return k.facts, ok
+	return k.facts.clone(), ok
 }
 
 // Why a provider has no call to make.

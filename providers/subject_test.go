@@ -84,6 +84,8 @@ func TestCallsWithoutAnAddressSayWhomTheyAreAbout(t *testing.T) {
 		{"pdl", ann, lead.Lead{Name: "ANN LEE", Domain: "acme.example", Title: "CTO"}, lead.PersonTitle, "name:ann lee@acme.example", true},
 		{"pdl", ann, lead.Lead{Name: "Ann Lee", Domain: "acme.example", LinkedIn: "linkedin.com/in/annlee"}, lead.PersonTitle, "name:ann lee@acme.example", false},
 		{"pdl", ann, lead.Lead{Name: "Ann Lee", Domain: "acme.example", Location: "Porto"}, lead.PersonTitle, "name:ann lee@acme.example", false},
+		{"pdl", ann, lead.Lead{Name: "Ann Lee", Domain: "acme.example", Company: "Acme"}, lead.PersonTitle, "name:ann lee@acme.example", false},
+		{"pdl", lead.Lead{Name: "Ann Lee", Location: "Porto"}, lead.Lead{Name: "Bob Lee", Location: "Porto"}, lead.PersonTitle, "name:ann lee@", false},
 		{"pdl", lead.Lead{LinkedIn: "linkedin.com/in/annlee"}, lead.Lead{LinkedIn: "https://www.linkedin.com/in/AnnLee/"}, lead.PersonTitle, "profile:linkedin.com/in/annlee", true},
 		{"clearbit", lead.Lead{Email: "ann.lee@acme.example"}, lead.Lead{Email: "bob@acme.example", Name: "Bob"}, lead.CompanyName, "domain:acme.example", true},
 		{"clearbit", lead.Lead{Email: "ann.lee@acme.example"}, lead.Lead{Name: "Bob", Domain: "other.example"}, lead.CompanyName, "domain:acme.example", false},

@@ -3,6 +3,7 @@ package resilience
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -24,6 +25,12 @@ type Answers interface {
 	Claim(ctx context.Context, q Question) (*Kept, Claim, error)
 }
 
+// ErrOtherSecret is the error of forgetting a person by somebody who has another
+// secret than those that keep answers, and can therefore not find theirs. What could
+// be found was removed; to try again finds no more.
+var ErrOtherSecret = errors.New("answers are kept under another secret, too, and cannot be found: use the secret of the workers " +
+	"(BACKSTOP_SECRET, answers.secret_env or answers.secret_file); what was kept under a secret that was replaced ends with its age")
+
 // A Claim is the right to make one call.
 type Claim interface {
 	// End keeps the call's answer, if it is final, before it returns, and lets those
@@ -36,6 +43,10 @@ type Claim interface {
 type Question struct {
 	Provider, Endpoint string
 	Subject, Variant   string // the call's
+
+	// Ticket is what the lead itself has to ask for a pending answer with; then a kept
+	// one that is still pending is no answer to it.
+	Ticket string
 
 	// NegativesSince is the time before which a negative answer is not used: a
 	// replay is made to find out what was not known then.
@@ -63,13 +74,25 @@ type reply struct {
 	spent float64 // credits
 }
 
+// counted is what the call counts for against a cap. One that gave out a ticket has
+// been ordered, and one that was cut short may have been: both stay counted whatever
+// comes of them.
+func (r reply) counted(price float64) float64 {
+	ordered := r.Class == lead.ClassPending && r.Ticket != ""
+	cut := r.Class == "" && !r.began.IsZero()
+	if ordered || cut {
+		return price
+	}
+	return r.spent
+}
+
 // ask gets an answer that is kept, or passes the gate and makes the call, if the
 // provider's caps have room for its price.
 func (w *walk) ask(ctx context.Context, name string, call providers.Call, asked *Asked, timeout func() (time.Duration, bool)) (r reply, err error) {
 	claim := Claim(noClaim{})
 	if w.Answers != nil && call.Subject != "" {
 		var kept *Kept
-		kept, claim, err = w.Answers.Claim(ctx, w.question(name, call))
+		kept, claim, err = w.Answers.Claim(ctx, w.question(name, call, asked.Tickets[call.Endpoint]))
 		if err != nil {
 			return reply{}, err
 		}
@@ -79,15 +102,17 @@ func (w *walk) ask(ctx context.Context, name string, call providers.Call, asked 
 		}
 	}
 	price := w.price(name, call.Endpoint, asked)
-	reserved, err := w.reserve(ctx, name, price)
-	if err != nil {
-		claim.End(ctx, providers.Answer{})
-		return reply{}, err
-	}
-	defer func() { reserved.Settle(ctx, r.spent) }()
-	if ticket := asked.Tickets[call.Endpoint]; ticket != "" && call.Poll != nil {
+	reserved, ticket := Reservation(noReservation{}), asked.Tickets[call.Endpoint]
+	if ticket == "" || call.Poll == nil {
+		ticket = ""
+		if reserved, err = w.reserve(ctx, name, price); err != nil {
+			claim.End(ctx, providers.Answer{})
+			return reply{}, err
+		}
+	} else { // what was asked for with the ticket is under way: no cap may leave it there
 		call.Do = func(ctx context.Context) providers.Answer { return call.Poll(ctx, ticket) }
 	}
+	defer func() { reserved.Settle(ctx, r.counted(price)) }()
 	r.Answer, r.began, err = ask(ctx, w.Gate, name, timeout, call, w.Now, claim)
 	if r.Billed {
 		r.spent = price
@@ -97,11 +122,11 @@ func (w *walk) ask(ctx context.Context, name string, call providers.Call, asked 
 }
 
 // question leaves the lead time for a call of its own when it waits in vain.
-func (w *walk) question(name string, call providers.Call) Question {
+func (w *walk) question(name string, call providers.Call, ticket string) Question {
 	left, _ := w.left()
 	q := Question{
 		Provider: name, Endpoint: call.Endpoint, Subject: call.Subject, Variant: call.Variant,
-		Wait: max(left-w.Retry.reserve(), 0),
+		Wait: max(left-w.Retry.reserve(), 0), Ticket: ticket,
 	}
 	if w.progress.Generation > 1 {
 		q.NegativesSince = w.progress.begun()
@@ -109,15 +134,18 @@ func (w *walk) question(name string, call providers.Call) Question {
 	return q
 }
 
-// Subjects are the names under which answers about a lead's person may be kept,
-// by what the lead came with and by what its progress, which may be nil, found.
-func Subjects(l lead.Lead, progress []byte) []string {
-	subjects := providers.Subjects(l)
+// Subjects are the names under which answers about a lead's person may be kept: by
+// what the lead came with, by what its progress holds, and by a profile that was
+// found. The latter two may be nil.
+func Subjects(l lead.Lead, progress []byte, found lead.Profile) []string {
+	subjects := append(providers.Subjects(l), providers.Subjects(lead.Facts{Profile: found}.Known(l))...)
 	var p Progress
-	if len(progress) == 0 || json.Unmarshal(progress, &p) != nil {
-		return subjects // nothing was found, or nothing that can be read
+	if len(progress) > 0 && json.Unmarshal(progress, &p) == nil { // else nothing that can be read was found
+		subjects = append(subjects, providers.Subjects(p.Facts.Known(l))...)
+		for _, email := range p.Found {
+			subjects = append(subjects, lead.EmailKey(email))
+		}
 	}
-	subjects = append(subjects, providers.Subjects(p.Facts.Known(l))...)
 	slices.Sort(subjects)
 	return slices.Compact(subjects)
 }

@@ -36,20 +36,28 @@ func (w *walk) call(ctx context.Context, name string, call providers.Call, asked
 		return v, false, err
 	}
 	w.countRetry(name, r, asked)
-	if r.spent > 0 && r.Class == lead.ClassPending {
+	if r.spent > 0 && r.Class == lead.ClassPending { // also for what is got with a ticket
 		asked.Billed = append(asked.Billed, call.Endpoint)
 	}
 	e := lead.TrailEntry{
 		Class: r.Class, Status: r.Status, Detail: r.Detail, Credits: r.spent,
 		At: lead.At(r.began), Millis: w.Now().Sub(r.began).Milliseconds(),
 	}
-	if w.isSuppressed(ctx, r.Answer) {
-		w.note(name, e)
-		return w.suppress(), false, nil
+	if r.Class.HasData() {
+		w.found(r.Answer)
 	}
-	e.Conflicts = w.merge(name, r.Answer)
+	ended := w.mayGoOn(ctx)
+	if ended == nil || ended.Kind != KindSuppress {
+		e.Conflicts = w.merge(name, r.Answer)
+	}
 	w.note(name, e)
-	return w.apply(ctx, name, call, r.Answer, r.began, asked)
+	if ended != nil && ended.Kind == KindSuppress {
+		return ended, false, nil
+	}
+	if v, goOn, err = w.apply(ctx, name, call, r.Answer, r.began, asked); v == nil && err == nil && ended != nil {
+		return ended, false, nil
+	}
+	return v, goOn, err
 }
 
 // notMade is the consequence of a call that was not made, or that left no trace.

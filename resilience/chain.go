@@ -27,7 +27,8 @@ type Chain struct {
 	Credits   Credits         // nil: nothing is capped
 
 	// IsSuppressed reports whether the person with an address that a provider found
-	// asked not to be processed. It may be nil. An error is as good as no.
+	// asked not to be processed. It may be nil. While it gives an error nobody else is
+	// asked about the lead.
 	IsSuppressed func(ctx context.Context, email string) (bool, error)
 
 	// OnPanic is told of every panic of a client. It may be nil.
@@ -80,6 +81,9 @@ const maxRateLimited = 5
 // earlier calls may be stored.
 func (c *Chain) Walk(ctx context.Context, l lead.Lead, p *Progress, h Hooks) (Verdict, error) {
 	w := &walk{Chain: c, lead: l, progress: p, hooks: h}
+	if v := w.mayGoOn(ctx); v != nil {
+		return w.end(v), nil
+	}
 	for i, prov := range c.Providers {
 		if w.full() {
 			break
@@ -101,6 +105,7 @@ type walk struct {
 
 	behind  int // providers that come after the current one
 	trail   []lead.TrailEntry
+	looked  int       // of the addresses that were found: looked for whether they are suppressed
 	counted bool      // the attempt has been counted
 	reopens time.Time // the earliest time at which a refusing gate lets a probe pass
 }

@@ -53,43 +53,6 @@ func (w *walk) merge(name string, a providers.Answer) map[lead.Field]string {
 	return w.progress.Facts.Merge(a.Profile, origin, w.Overwrite).Conflicts
 }
 
-// isSuppressed reports whether an answer names the address of a person who asked
-// not to be processed, taken or not: then it is not kept in a conflict either. The
-// address that an earlier answer found is looked at again, too.
-func (w *walk) isSuppressed(ctx context.Context, a providers.Answer) bool {
-	if w.IsSuppressed == nil {
-		return false
-	}
-	addresses := []string{w.progress.Facts.Profile[lead.PersonEmail]}
-	if a.Class.HasData() {
-		addresses = append(addresses, a.Profile[lead.PersonEmail])
-	}
-	seen := ""
-	for _, address := range addresses {
-		email, err := lead.NormalizeEmail(address)
-		if err != nil || email == "" || email == w.lead.Email || email == seen {
-			continue // nobody's, or looked for already
-		}
-		seen = email
-		if suppressed, err := w.IsSuppressed(ctx, email); err == nil && suppressed {
-			return true
-		}
-	}
-	return false
-}
-
-// suppress ends the lead without a trace of what was gathered.
-func (w *walk) suppress() *Verdict {
-	w.progress.Facts = lead.Facts{}
-	for _, asked := range w.progress.Asked {
-		asked.Tickets = nil
-	}
-	for i := range w.trail {
-		w.trail[i].Conflicts = nil
-	}
-	return &Verdict{Kind: KindSuppress}
-}
-
 // failed is the consequence of a transient failure: a retry of the same provider
 // while retries and budget remain, else the rest of the chain at once.
 func (w *walk) failed(ctx context.Context, name string, began time.Time, asked *Asked) *Verdict {

@@ -16,12 +16,9 @@ import (
 // it was and no entry in the trail: the cap counts the price, and the lead's
 // credits do not. The run after it finds the answer where answers are kept, which
 // costs nothing, or else makes the call again, which is reserved and recorded like
-// any other. A cap may thus be used up early by such calls, but is not exceeded. The
-// same is lost for a pending answer's ticket and for [Asked.Billed]: the call is
-// made, and paid for, anew.
-//
-// A call that the caller gives up is given back, as is one that panics, though the
-// provider may have had the request already.
+// any other. A cap may thus be used up early by such calls, but is not exceeded. So
+// it is by a call that was cut short after it was sent, and by one that was ordered
+// with a ticket and came to nothing. One that panics is given back.
 type Credits interface {
 	// Reserve sets the price of one call aside, for all replicas. The error is a
 	// *[CapReached] when a cap has no room for it, or ctx's own.

@@ -173,7 +173,7 @@ func TestCredits(t *testing.T) {
 			equal(t, "verdict", c.run(t).Kind, exhausted)
 			equal(t, "settled", p.settled, []float64{0})
 		},
-		"are given back when the caller goes away": func(t *testing.T) {
+		"stay counted when the caller goes away, because the request was sent": func(t *testing.T) {
 			a := provider("a", hangs.billed())
 			c := newCourse(a)
 			p := newPurse(t, c)
@@ -183,7 +183,7 @@ func TestCredits(t *testing.T) {
 			if _, err := c.chain.Walk(ctx, c.lead, c.progress, c.hooks()); !errors.Is(err, context.Canceled) {
 				t.Fatalf("Walk: %v", err)
 			}
-			equal(t, "settled", p.settled, []float64{0})
+			equal(t, "settled", p.settled, []float64{2})
 			equal(t, "trail", len(c.trail), 0)
 		},
 		"are given back when the client panics": func(t *testing.T) {
@@ -370,6 +370,45 @@ func TestTicketsOfPendingAnswers(t *testing.T) {
 			c := newCourse(a)
 			equal(t, "verdict", c.run(t).Kind, full)
 			equal(t, "polled", a.made[1].polled, false)
+		},
+	})
+}
+
+// What was ordered with a ticket is under way, and is charged when it is done.
+func TestTicketsAndCaps(t *testing.T) {
+	pending := says(lead.ClassPending)
+	inBubble(t, map[string]func(*testing.T){
+		"what was ordered stays counted and is fetched when the cap is reached": func(t *testing.T) {
+			a := provider("a", pending.ticket("t1"), pending, knows.billed())
+			a.polls = true
+			c := newCourse(a)
+			p := newPurse(t, c)
+			c.priced(a, 2)
+			c.roundTrip = true
+			equal(t, "verdict", c.walk(t).Kind, snooze)
+			equal(t, "counted while it is under way", p.settled, []float64{2})
+			p.caps["a"] = 0
+			equal(t, "verdict", c.run(t).Kind, full)
+			equal(t, "set aside again", p.settled, []float64{2})
+			equal(t, "spent by the trail", spentByTrail(c.trail)["a"], 2.0)
+		},
+		"an order that came to nothing is not spent": func(t *testing.T) {
+			a := provider("a", pending.ticket("t1"), says(lead.ClassNoData))
+			a.polls = true
+			c := newCourse(a)
+			newPurse(t, c)
+			c.priced(a, 2)
+			c.run(t)
+			equal(t, "spent by the trail", spentByTrail(c.trail)["a"], 0.0)
+		},
+		"what has no ticket is ordered anew, and counted anew": func(t *testing.T) {
+			a := provider("a", pending, knows.billed())
+			c := newCourse(a)
+			p := newPurse(t, c)
+			c.priced(a, 2)
+			equal(t, "verdict", c.run(t).Kind, full)
+			equal(t, "settled", p.settled, []float64{0, 2})
+			p.nothingSet()
 		},
 	})
 }

@@ -24,6 +24,7 @@ type Progress struct {
 	Heard      bool       `json:"heard,omitempty"`     // a provider gave data
 	Crashes    int        `json:"crashes,omitempty"`   // runs that ended without a word
 	Facts      lead.Facts `json:"facts"`
+	Found      []string   `json:"found,omitempty"` // addresses that providers named for the person, taken or not
 
 	Asked map[string]*Asked `json:"asked,omitempty"` // by provider
 

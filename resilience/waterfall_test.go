@@ -288,7 +288,7 @@ func TestPeopleWhoAreNotToBeProcessed(t *testing.T) {
 			c.about(lead.Lead{GivenName: "Ann"}, company)
 			seen := asked(c, "nobody")
 			c.run(t)
-			equal(t, "looked for", *seen, []string{"x@acme.com", "x@acme.com"})
+			equal(t, "looked for", *seen, []string{"x@acme.com"})
 		},
 		"are not looked for by the lead's own address, which was": func(t *testing.T) {
 			c := newCourse(provider("a", tells(lead.Profile{email: someLead.Email, name: "Ann"})))
@@ -296,11 +296,34 @@ func TestPeopleWhoAreNotToBeProcessed(t *testing.T) {
 			equal(t, "verdict", c.run(t).Kind, negative)
 			equal(t, "looked for", *seen, nil)
 		},
-		"are processed while nobody can tell": func(t *testing.T) {
-			c := newCourse(provider("a", tells(x)))
+		"are not asked about any further while nobody can tell": func(t *testing.T) {
+			a, b := provider("a", tells(x)), provider("b", knows)
+			c := newCourse(a, b)
+			c.roundTrip = true
 			c.about(lead.Lead{Name: "Ann"}, company)
-			c.chain.IsSuppressed = func(context.Context, string) (bool, error) { return true, errors.New("away") }
-			equal(t, "verdict", c.run(t).Kind, negative)
+			away := true
+			c.chain.IsSuppressed = func(context.Context, string) (bool, error) {
+				if away {
+					return true, errors.New("away")
+				}
+				return false, nil
+			}
+			for range 2 {
+				equal(t, "verdict", c.walk(t).Kind, snooze)
+			}
+			equal(t, "calls", []int{len(a.made), len(b.made)}, []int{1, 0})
+			away = false
+			equal(t, "verdict", c.run(t).Kind, full)
+			equal(t, "calls", []int{len(a.made), len(b.made)}, []int{1, 1})
+		},
+		"are known by every address that was found": func(t *testing.T) {
+			a := provider("a", tells(x), tells(lead.Profile{email: "y@acme.com", state: lead.EmailInvalid}), tells(lead.Profile{email: "info@acme.com"}), says(lead.ClassForbidden))
+			a.endpoints = []string{"one", "two", "three", "four"}
+			c := newCourse(a)
+			c.about(lead.Lead{Name: "Ann"}, company)
+			equal(t, "verdict", c.run(t).Kind, suppress)
+			equal(t, "found", c.progress.Found, []string{"x@acme.com", "y@acme.com"})
+			equal(t, "facts", c.progress.Facts, lead.Facts{})
 		},
 		"leave nothing when a provider says so": func(t *testing.T) {
 			a := provider("a", tells(lead.Profile{name: "Ann Bo", title: "CTO"}))

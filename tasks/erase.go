@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/hibiken/asynq"
@@ -49,17 +51,24 @@ const (
 // keyed hash so that they are not taken in again. Run again it erases what an
 // earlier run did not come to; the error says where that one stopped.
 //
-// The order is such that nothing comes back: a lead that is in the ledger gets its
-// task again from the reconciler, and one that is not gets none. Tasks are removed
-// before, so that a run that dies in the middle still finds them by the ledger, and
-// once more after, for those that were put back meanwhile.
-func (e Eraser) Forget(ctx context.Context, email string) (Erased, error) {
-	var sum Erased
+// The order is such that nothing comes back, and that a run that dies in the middle
+// still finds everything by the ledger. A lead that is in the ledger gets its task
+// again from the reconciler, and one that is not gets none: so the queues and the
+// answers are emptied before the ledger, and once more after it, of what came in
+// between.
+func (e Eraser) Forget(ctx context.Context, email string) (sum Erased, err error) {
 	records, err := e.Ledger.Person(ctx, email)
 	if err != nil {
 		return sum, fmt.Errorf("find the person: %w", err)
 	}
 	if _, err := e.tasks(ctx, records, &sum); err != nil {
+		return sum, err
+	}
+	subjects := map[string]bool{}
+	if err := e.subjects(ctx, email, records, subjects); err != nil {
+		return sum, err
+	}
+	if err := e.answers(ctx, subjects, &sum); err != nil && !errors.Is(err, resilience.ErrOtherSecret) {
 		return sum, err
 	}
 	gone, err := e.Ledger.Forget(ctx, email)
@@ -71,7 +80,10 @@ func (e Eraser) Forget(ctx context.Context, email string) (Erased, error) {
 	if sum.UnderWay, err = e.letGo(ctx, append(records, gone.Records...), &sum); err != nil {
 		return sum, err
 	}
-	if sum.Answers, err = e.answers(ctx, email, gone.Records); err != nil {
+	for _, rec := range gone.Records {
+		add(subjects, resilience.Subjects(rec.Lead, rec.Progress, nil))
+	}
+	if err := e.answers(ctx, subjects, &sum); err != nil {
 		return sum, err
 	}
 	e.Log.Info().Str("event", "forgotten").Int("leads", sum.Leads).Int("tasks", sum.Tasks).Int("answers", sum.Answers).
@@ -117,25 +129,54 @@ func (e Eraser) letGo(ctx context.Context, records []ledger.Record, sum *Erased)
 	}
 }
 
-// answers removes what is kept about the person under any of their names.
-func (e Eraser) answers(ctx context.Context, email string, records []ledger.Record) (n int, err error) {
-	subjects := map[string]bool{}
-	if address, err := lead.NormalizeEmail(email); err == nil {
-		subjects[lead.EmailKey(address)] = true
+// subjects adds the names under which answers about the person may be kept.
+func (e Eraser) subjects(ctx context.Context, email string, records []ledger.Record, subjects map[string]bool) error {
+	address, err := lead.NormalizeEmail(email)
+	if err != nil {
+		return err
 	}
+	subjects[lead.EmailKey(address)] = true
 	for _, rec := range records {
-		for _, s := range resilience.Subjects(rec.Lead, rec.Progress) {
-			subjects[s] = true
+		o, err := e.Ledger.Outcome(ctx, rec.LeadID)
+		if err != nil && !errors.Is(err, ledger.ErrNotFound) { // erased by somebody else meanwhile
+			return fmt.Errorf("read what was found of the person: %w", err)
 		}
+		add(subjects, resilience.Subjects(rec.Lead, rec.Progress, o.Profile))
 	}
-	for s := range subjects {
-		k, err := e.ForgetAnswers(ctx, s)
-		if err != nil {
-			return n, err
-		}
+	return nil
+}
+
+func add(set map[string]bool, names []string) {
+	for _, n := range names {
+		set[n] = true
+	}
+}
+
+// answers removes what is kept under any of the names.
+func (e Eraser) answers(ctx context.Context, subjects map[string]bool, sum *Erased) error {
+	n, err := forgetAnswers(ctx, e.ForgetAnswers, slices.Collect(maps.Keys(subjects)))
+	sum.Answers += n
+	return err
+}
+
+// forgetAnswers goes through all subjects, whatever becomes of one of them.
+func forgetAnswers(ctx context.Context, forget func(context.Context, string) (int, error), subjects []string) (n int, err error) {
+	var errs []error
+	otherSecret := false
+	for _, s := range subjects {
+		k, err := forget(ctx, s)
 		n += k
+		switch {
+		case errors.Is(err, resilience.ErrOtherSecret):
+			otherSecret = true // of all of them alike
+		case err != nil:
+			errs = append(errs, err)
+		}
 	}
-	return n, nil
+	if otherSecret && len(errs) == 0 {
+		return n, resilience.ErrOtherSecret
+	}
+	return n, errors.Join(errs...)
 }
 
 // remove deletes the tasks of one run of a lead, in whichever state they are but

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,6 +16,7 @@ import (
 	"backstop/ledger"
 	"backstop/providers"
 	"backstop/providers/sandbox"
+	"backstop/resilience"
 	"backstop/testkit"
 )
 
@@ -160,82 +160,6 @@ func TestALeadThatIsWorkedOnIsErasedToo(t *testing.T) {
 	f.names("after forget", a.LeadID)
 }
 
-// 451 from a provider about one lead: the person's other leads, settled and open,
-// in another spelling and from another source, are left in peace too.
-func TestWhoAsksAProviderNotToBeProcessedIsLeftInPeaceEverywhere(t *testing.T) {
-	t.Parallel()
-	f := newFleet(t, sandbox.Script{})
-	f.remembering()
-	stop := f.start()
-	settled := f.put("ann.lee+old@acme.example")[0]
-	equal(t, "before", f.outcome(settled).Status, lead.StatusEnriched)
-	stop()
-	noError(t, f.sandbox.SetFaults(sandbox.Fault{Provider: "clearbit", Status: 404}, sandbox.Fault{Provider: "hunter", Status: 451}))
-	asked := f.put("ann.lee@acme.example")[0]
-	noError(t, f.queueLast("ann.lee+later@acme.example"))
-	f.start()
-	o := f.outcome(asked)
-	equal(t, "status", o.Status, lead.StatusSuppressed)
-	equal(t, "profile", len(o.Profile), 0)
-	old, err := f.ledger.Outcome(t.Context(), settled.LeadID)
-	noError(t, err)
-	equal(t, "the settled one", old.Status, lead.StatusSuppressed)
-	equal(t, "the settled one's profile", len(old.Profile), 0)
-	testkit.Eventually(t, soon, "all are suppressed", func() bool { return f.audit(0).Settled.Suppressed == 3 })
-	testkit.Eventually(t, soon, "Redis holds nothing of the person", func() bool { return !strings.Contains(f.inRedis(), "ann.lee") })
-	f.names("after the refusal")
-	if n := f.sandbox.CallsFor("clearbit", "ann.lee+later@acme.example"); n != 0 {
-		t.Errorf("clearbit was asked %d times about the lead that came last", n)
-	}
-	for _, a := range f.put("ANN.LEE@acme.example", "ann.lee+again@acme.example") {
-		if !a.Suppressed {
-			t.Error("the person was taken in again")
-		}
-	}
-}
-
-// queueLast accepts a lead whose task comes after those that are there: it is not
-// put on the queue but left to the reconciler.
-func (f *fleet) queueLast(email string) error {
-	f.t.Helper()
-	_, err := f.ledger.Accept(f.t.Context(), leads(f.t, email))
-	return err
-}
-
-func TestWhatIsTooOldIsDeletedWithItsTasks(t *testing.T) {
-	t.Parallel()
-	f := newFleet(t, faults(down("")))
-	f.deps.Chain.Retry = quick
-	stop := f.start()
-	accepted := f.put("ann.lee@acme.example", "bo.ray@umbra.example")
-	for _, a := range accepted {
-		f.outcome(a)
-		f.becomes(a, TaskStates{Enrich: "archived"})
-	}
-	stop()
-	open := f.put("cy.fox@umbra.example")[0]
-	f.deps.Retention = Retention{Outcomes: time.Hour, Trails: 30 * time.Second} // the step is made a minute from now
-	f.epoch()
-	f.reconcile()
-	for _, a := range accepted {
-		o, err := f.ledger.Outcome(t.Context(), a.LeadID)
-		noError(t, err)
-		if o.Status != lead.StatusPartial || len(o.Trail) != 0 {
-			t.Errorf("%s with a trail of %d entries", o.Status, len(o.Trail))
-		}
-	}
-	f.deps.Retention = Retention{Outcomes: 30 * time.Second}
-	f.reconcile()
-	for _, a := range accepted {
-		if _, err := f.ledger.Get(t.Context(), a.LeadID); !errors.Is(err, ledger.ErrNotFound) {
-			t.Errorf("a lead is left: %v", err)
-		}
-		equal(t, "its tasks", f.states(a), TaskStates{})
-	}
-	equal(t, "the open one", f.states(open), TaskStates{Enrich: "pending"})
-	equal(t, "the books", f.audit(0), Books{Accepted: 1, Open: 1})
-}
-
 func TestForgetStopsWithTheContextAndSaysSo(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, sandbox.Script{})
@@ -251,74 +175,112 @@ func TestForgetStopsWithTheContextAndSaysSo(t *testing.T) {
 	}
 }
 
-// A worker dies, or Redis is away, between the outcome of a suppressed lead and the
-// removal of what Redis has of the person: the task comes back and does it.
-func TestTracesThatWereLeftAreRemovedLater(t *testing.T) {
+// cy is known by name; Hunter finds the address.
+var cy = lead.Lead{Name: "Cy Fox", Company: "Acme", Source: "crm", SourceID: "7"}
+
+const cyAddress = "cy.fox@acme.example"
+
+// byName makes a chain that finds addresses of those who are known by name.
+func (f *fleet) byName() {
+	f.deps.Chain.Providers = []providers.Provider{f.provider("hunter")}
+	f.deps.Chain.Want = []lead.Field{lead.PersonName, lead.PersonEmail, lead.PersonTitle, lead.PersonLocation, lead.CompanyName, lead.CompanyDomain}
+	f.deps.Chain.IsSuppressed = f.ledger.IsSuppressed
+}
+
+func (f *fleet) putLead(l lead.Lead) ledger.Accepted {
+	f.t.Helper()
+	l, err := lead.Normalize(l)
+	noError(f.t, err)
+	e := &Enqueuer{Ledger: f.ledger, Queue: f.queue, Log: f.deps.Log}
+	a, err := e.Put(f.t.Context(), []lead.Lead{l})
+	noError(f.t, err)
+	return a[0]
+}
+
+// enriched puts a lead and stops the worker again when it has its outcome.
+func (f *fleet) enriched(l lead.Lead) ledger.Accepted {
+	f.t.Helper()
+	stop := f.start()
+	defer stop()
+	a := f.putLead(l)
+	f.outcome(a)
+	f.becomes(a, TaskStates{})
+	return a
+}
+
+// kept is how many answers are kept under the names, which are none afterwards.
+func (f *fleet) kept(subjects ...string) (n int) {
+	f.t.Helper()
+	for _, s := range subjects {
+		k, err := f.deps.ForgetAnswers(f.t.Context(), s)
+		if err != nil && !errors.Is(err, resilience.ErrOtherSecret) {
+			f.t.Fatal(err)
+		}
+		n += k
+	}
+	return n
+}
+
+func TestWhoIsForgottenByAFoundAddressDoesNotComeBackByName(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, sandbox.Script{})
-	f.remembering()
-	forget := f.deps.ForgetAnswers
-	var failed atomic.Int32
-	f.deps.ForgetAnswers = func(ctx context.Context, subject string) (int, error) {
-		if failed.Add(1) <= 2 {
-			return 0, errors.New("Redis is away")
-		}
-		return forget(ctx, subject)
-	}
-	f.deps.Chain.Retry = quick
-	noError(t, f.sandbox.SetFaults(down("")))
-	stop := f.start()
-	other := f.put("ann.lee+2@acme.example")[0] // its archived task has a payload that names her
-	f.outcome(other)
-	f.becomes(other, TaskStates{Enrich: "archived"})
-	stop()
-	noError(t, f.sandbox.SetFaults(sandbox.Fault{Provider: "clearbit", Status: 404}, sandbox.Fault{Provider: "hunter", Status: 451}))
-	f.start()
-	a := f.put("ann.lee@acme.example")[0]
-	equal(t, "status", f.outcome(a).Status, lead.StatusSuppressed)
-	f.becomes(a, TaskStates{})
-	f.becomes(other, TaskStates{})
-	f.names("in the end", other.LeadID)
-	if failed.Load() < 3 {
-		t.Errorf("it was tried %d times", failed.Load())
-	}
+	e := f.remembering()
+	f.byName()
+	f.enriched(cy)
+	sum, err := e.Forget(t.Context(), cyAddress)
+	noError(t, err)
+	equal(t, "erased", sum.Leads, 1)
+	equal(t, "answers under the name", f.kept("name:cy fox@acme", "name:cy fox@acme.example", cyAddress), 0)
+	equal(t, "the next import", f.putLead(cy).Suppressed, true)
 }
 
-// The fallback finds out that the person is suppressed, when the enrichment of the
-// same run stands in the archive already.
-func TestTheArchivedTaskOfASuppressedLeadIsRemoved(t *testing.T) {
+// The address was found and said not to exist: it stands only in the trail.
+func TestWhoIsOnlyNamedInATrailIsForgottenToo(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, faults(down("")))
-	f.remembering()
-	f.deps.Chain.Retry = quick
-	hold := make(chan struct{})
-	f.deps.Fallback.Providers = []providers.Provider{providers.NewDirectory(func(ctx context.Context, email string) (lead.Profile, time.Time, bool, error) {
-		select {
-		case <-hold:
-		case <-ctx.Done():
-		}
-		return lead.Profile{lead.PersonName: "Ann Lee"}, time.Time{}, true, nil
-	})}
-	f.deps.Fallback.Timeouts = map[string]time.Duration{"directory": 4 * time.Second}
-	f.start()
-	a := f.put("ann.lee@acme.example")[0]
-	f.becomes(a, TaskStates{Enrich: "archived", Fallback: "active"})
-	noError(t, f.suppressByAnother("ann.lee+elsewhere@acme.example"))
-	close(hold)
-	equal(t, "status", f.outcome(a).Status, lead.StatusSuppressed)
-	f.becomes(a, TaskStates{})
-	f.names("in the end")
+	f := newFleet(t, sandbox.Script{})
+	e := f.remembering()
+	f.byName()
+	a := f.enriched(lead.Lead{Name: "Amy Ward", Company: "Acme"})
+	o := f.outcome(a)
+	if o.Profile[lead.PersonEmail] != "" {
+		t.Fatalf("the address was taken: %v", o.Profile)
+	}
+	sum, err := e.Forget(t.Context(), "amy.ward@acme.example")
+	noError(t, err)
+	equal(t, "erased", sum.Leads, 1)
+	if _, err := f.ledger.Get(t.Context(), a.LeadID); !errors.Is(err, ledger.ErrNotFound) {
+		t.Errorf("the ledger still has the lead: %v", err)
+	}
 }
 
-// suppressByAnother settles another lead of the person as suppressed.
-func (f *fleet) suppressByAnother(email string) error {
-	f.t.Helper()
-	accepted, err := f.ledger.Accept(f.t.Context(), leads(f.t, email))
-	if err != nil {
-		return err
+func TestForgetThatFailedGoesOnWhenItIsRunAgain(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, sandbox.Script{})
+	e := f.remembering()
+	f.byName()
+	f.enriched(cy)
+	works := e.ForgetAnswers
+	e.ForgetAnswers = func(context.Context, string) (int, error) { return 0, errors.New("Redis is away") }
+	if _, err := e.Forget(t.Context(), cyAddress); err == nil {
+		t.Error("it does not say that it failed")
 	}
-	_, err = f.ledger.Settle(f.t.Context(), ledger.Settlement{
-		LeadID: accepted[0].LeadID, Generation: 1, Status: lead.StatusSuppressed, Missing: []lead.Field{},
-	})
-	return err
+	e.ForgetAnswers = works
+	_, err := e.Forget(t.Context(), cyAddress)
+	noError(t, err)
+	equal(t, "answers that are left", f.kept("name:cy fox@acme", "name:cy fox@acme.example", cyAddress), 0)
+}
+
+func TestASecretThatWasReplacedKeepsForgetFromNothingElse(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, sandbox.Script{})
+	e := f.remembering()
+	f.byName()
+	f.enriched(cy)
+	mark := redis.Z{Score: float64(time.Now().Add(-10 * time.Minute).UnixMilli()), Member: "an old secret's mark"}
+	noError(t, f.rdb.ZAdd(t.Context(), "backstop:answers:marks", mark).Err())
+	sum, err := e.Forget(t.Context(), cyAddress)
+	if !errors.Is(err, resilience.ErrOtherSecret) || sum.Leads != 1 || !sum.Remembered {
+		t.Errorf("it says %+v, %v", sum, err)
+	}
+	equal(t, "answers under the present secret", f.kept("name:cy fox@acme", "name:cy fox@acme.example", cyAddress), 0)
 }

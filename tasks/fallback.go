@@ -36,12 +36,13 @@ func (h *handlers) fallback(ctx context.Context, t *asynq.Task) error {
 	// A progress of its own: the fallback has neither retries nor the used-up budget.
 	p := &resilience.Progress{
 		Generation: j.record.Generation, StartedAt: j.progress.StartedAt,
-		Attempt: begin.Attempt - 1, Heard: j.progress.Heard, Facts: j.progress.Facts.Clone(),
+		Attempt: begin.Attempt - 1, Heard: j.progress.Heard, Facts: j.progress.Facts.Clone(), Found: j.progress.Found,
 	}
 	v, err := h.Fallback.Walk(ctx, j.record.Lead, p, resilience.Hooks{Trail: func(e lead.TrailEntry) { h.trail(j, e) }})
 	if err != nil {
 		return h.interrupted(err)
 	}
+	j.progress.Found = p.Found
 	trail := append([]lead.TrailEntry{begin}, v.Trail...)
 	if v.Kind == resilience.KindSuppress {
 		return h.suppress(ctx, j, resilience.Verdict{Trail: trail})

@@ -73,6 +73,8 @@ type job struct {
 	record   ledger.Record
 	progress *resilience.Progress
 	log      zerolog.Logger
+
+	suppressed bool // once it is settled: the person asked not to be processed
 }
 
 // open reads the task and the ledger. A nil job without an error means that there
@@ -170,51 +172,13 @@ func (h *handlers) record(ctx context.Context, j *job, trail []lead.TrailEntry) 
 	return h.write(ctx, j, func(ctx context.Context) error {
 		version, err := h.Ledger.Record(ctx, ledger.Attempt{
 			LeadID: j.record.LeadID, Generation: j.record.Generation, StartedAt: j.progress.StartedAt,
-			Retries: j.progress.Retries, Progress: b, Trail: trail, Version: j.record.Version,
+			Retries: j.progress.Retries, Progress: b, Trail: trail, Version: j.record.Version, Found: j.progress.Found,
 		})
 		if err == nil {
 			j.record.Version = version
 		}
 		return err
 	})
-}
-
-// settle writes the lead's outcome. When it returns nil the outcome is durable.
-func (h *handlers) settle(ctx context.Context, j *job, s ledger.Settlement) error {
-	s.LeadID, s.Generation = j.record.LeadID, j.record.Generation
-	s.StartedAt, s.Retries = j.progress.StartedAt, j.progress.Retries
-	if !s.Fallback {
-		s.Version = j.record.Version
-	}
-	var done ledger.Settled
-	err := h.write(ctx, j, func(ctx context.Context) (err error) {
-		done, err = h.Ledger.Settle(ctx, s)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	now := h.Now()
-	path := PathDirect
-	switch {
-	case s.Fallback:
-		path = PathFallback
-	case s.Retries > 0:
-		path = PathRetried
-	}
-	if done.Applied {
-		h.Observer.Settled(Settlement{
-			Status: done.Status, Path: path, Retried: s.Retries > 0, First: done.First,
-			SinceStart: now.Sub(s.StartedAt.Time), SinceAccept: now.Sub(j.record.AcceptedAt.Time),
-		})
-	}
-	j.log.Info().Str("event", "settled").Str("status", string(done.Status)).Str("path", string(path)).
-		Bool("applied", done.Applied).Str("reason", s.Reason).Int("retries", s.Retries).
-		Int64("ms", now.Sub(s.StartedAt.Time).Milliseconds()).Send()
-	if done.Status == lead.StatusSuppressed {
-		return h.traces(ctx, j.record, j.record.Lead, done.Others, j.log)
-	}
-	return nil
 }
 
 // write makes a write, and repeats it while the ledger is away. It goes on when

@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/google/uuid"
@@ -93,10 +94,7 @@ func (r *reconciler) step(ctx context.Context) error {
 	if err := r.sweepPage(ctx); err != nil {
 		return err
 	}
-	if err := r.expire(ctx); err != nil {
-		return err
-	}
-	return r.trim(ctx)
+	return errors.Join(r.trim(ctx), r.expire(ctx))
 }
 
 // sweepAll looks at every open lead, page after page, as long as the lease holds.

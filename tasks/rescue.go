@@ -70,8 +70,11 @@ func (r *reconciler) rescue(ctx context.Context, a active) error {
 	}
 	rec, err := r.Ledger.Get(ctx, id)
 	if errors.Is(err, ledger.ErrNotFound) || err == nil && (!rec.Live() || rec.Generation != generation) {
-		// Settled, and only the acknowledgement was lost.
-		_, err := r.Queue.release(ctx, a, releaseDone)
+		how := releaseDone // settled, and only the acknowledgement was lost
+		if rec.Status == lead.StatusSuppressed {
+			how = releasePending // unless its worker died before it had removed all traces
+		}
+		_, err := r.Queue.release(ctx, a, how)
 		return err
 	}
 	if err != nil {
@@ -117,7 +120,11 @@ func (r *reconciler) poisoned(ctx context.Context, a active, j *job, entry lead.
 		return err
 	}
 	j.log.Error().Str("event", "poison").Int("crashes", j.progress.Crashes).Msg("this lead seems to kill its workers; it is settled and not run again")
-	_, err = r.Queue.release(ctx, a, releaseArchived)
+	how := releaseArchived
+	if j.suppressed {
+		how = releaseDone // the archive would keep the payload, which names the person
+	}
+	_, err = r.Queue.release(ctx, a, how)
 	return err
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"backstop/ledger"
 )
 
@@ -14,13 +16,16 @@ type Retention struct {
 }
 
 // The pace at which what is too old is removed: a page each second while there is
-// more, else a look now and then.
+// more, else a look now and then. A page takes a moment only: the reconciler has
+// other things to do.
 const (
-	expirePage = 500
+	expirePage = 100
 	expireRest = time.Minute
 )
 
-// expire removes a page of what is too old.
+// expire removes a page of what is too old. The tasks go first: once the ledger has
+// forgotten a lead nothing would find an archived task of its any more, and the next
+// time that the lead is accepted it would be taken for that of the new run.
 func (r *reconciler) expire(ctx context.Context) error {
 	keep, now := r.Retention, r.Now()
 	if keep == (Retention{}) || now.Before(r.expireAt) {
@@ -32,11 +37,18 @@ func (r *reconciler) expire(ctx context.Context) error {
 		}
 		return now.Add(-age)
 	}
+	refs, err := r.Ledger.Expirable(ctx, before(keep.Outcomes), expirePage)
+	if err != nil {
+		return err
+	}
+	if err := r.removeTasks(ctx, refs); err != nil {
+		return err
+	}
 	gone, err := r.Ledger.Expire(ctx, before(keep.Outcomes), before(keep.Trails), expirePage)
 	if err != nil {
 		return err
 	}
-	if err := r.removeTasks(ctx, gone.Leads); err != nil {
+	if err := r.removeTasks(ctx, gone.Leads); err != nil { // of a replay that ended in between
 		return err
 	}
 	if n := len(gone.Leads); n > 0 || gone.Trails > 0 {
@@ -48,12 +60,12 @@ func (r *reconciler) expire(ctx context.Context) error {
 	return nil
 }
 
-// removeTasks removes the archived tasks of leads that are gone.
+// removeTasks removes the archived tasks of leads.
 func (r *reconciler) removeTasks(ctx context.Context, refs []ledger.Ref) error {
+	var g errgroup.Group
+	g.SetLimit(enqueueParallel)
 	for _, ref := range refs {
-		if err := r.Queue.removeRuns(ctx, ref.LeadID, ref.Generation); err != nil {
-			return err
-		}
+		g.Go(func() error { return r.Queue.removeRuns(ctx, ref.LeadID, ref.Generation) })
 	}
-	return nil
+	return g.Wait()
 }

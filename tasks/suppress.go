@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -26,14 +27,19 @@ func (h *handlers) suppress(ctx context.Context, j *job, v resilience.Verdict) e
 // traces removes what Redis has of a person whose lead was suppressed: the tasks
 // of the lead's and of the person's other leads' runs, whose payloads name them, and
 // the kept answers. The ledger has done its part with the outcome. Other leads
-// that are open get a task without a name in it from the reconciler.
+// that are open get a task without a name in it.
 //
 // If it cannot, the task comes back, finds the lead suppressed, and tries again: it
 // is what remembers that something is left, also for a worker that dies here.
-func (h *handlers) traces(ctx context.Context, rec ledger.Record, l lead.Lead, others []ledger.Ref, log zerolog.Logger) error {
+func (h *handlers) traces(ctx context.Context, rec ledger.Record, l lead.Lead, others []ledger.Record, log zerolog.Logger) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tracesTimeout)
 	defer cancel()
-	if err := h.removeTraces(ctx, rec, l, others); err != nil {
+	err := h.removeTraces(ctx, rec, l, others)
+	switch {
+	case errors.Is(err, resilience.ErrOtherSecret): // to try again finds no more
+		log.Warn().Err(err).Str("event", "suppressed").Msg("not all kept answers about a person who asked not to be processed could be found")
+		return nil
+	case err != nil:
 		log.Warn().Err(err).Str("event", "suppressed").
 			Msg("not all that Redis has of a person who asked not to be processed could be removed yet; trying again")
 		return &Later{At: h.Now().Add(2 * time.Second), Why: "traces of a suppressed person are left"}
@@ -44,7 +50,15 @@ func (h *handlers) traces(ctx context.Context, rec ledger.Record, l lead.Lead, o
 // tracesAgain is traces for a lead that was settled by a run that may not have come
 // so far.
 func (h *handlers) tracesAgain(ctx context.Context, rec ledger.Record, l lead.Lead, log zerolog.Logger) error {
-	others, err := h.Ledger.SamePerson(ctx, rec.LeadID)
+	refs, err := h.Ledger.SamePerson(ctx, rec.LeadID)
+	var others []ledger.Record
+	if err == nil {
+		ids := make([]string, len(refs))
+		for i, r := range refs {
+			ids[i] = r.LeadID
+		}
+		others, err = h.Ledger.Records(ctx, ids)
+	}
 	if err != nil {
 		log.Warn().Err(err).Str("event", "ledger").Msg("the ledger cannot be read; the lead is put back")
 		return &Later{At: h.Now().Add(2 * time.Second), Why: "the ledger cannot be read"}
@@ -55,22 +69,34 @@ func (h *handlers) tracesAgain(ctx context.Context, rec ledger.Record, l lead.Le
 // tracesTimeout bounds the way to Redis and back for some tasks.
 const tracesTimeout = 10 * time.Second
 
-func (h *handlers) removeTraces(ctx context.Context, rec ledger.Record, l lead.Lead, others []ledger.Ref) error {
+func (h *handlers) removeTraces(ctx context.Context, rec ledger.Record, l lead.Lead, others []ledger.Record) error {
 	if err := h.Queue.removeRuns(ctx, rec.LeadID, rec.Generation); err != nil {
 		return err
 	}
-	for _, r := range others {
-		if err := h.Queue.removeRuns(ctx, r.LeadID, r.Generation); err != nil {
+	subjects := resilience.Subjects(l, rec.Progress, nil)
+	for _, o := range others {
+		if err := h.Queue.removeRuns(ctx, o.LeadID, o.Generation); err != nil {
 			return err
 		}
+		if err := h.withoutName(ctx, o); err != nil {
+			return err
+		}
+		subjects = append(subjects, resilience.Subjects(o.Lead, o.Progress, nil)...)
 	}
 	if h.ForgetAnswers == nil {
 		return nil
 	}
-	for _, s := range resilience.Subjects(l, rec.Progress) {
-		if _, err := h.ForgetAnswers(ctx, s); err != nil {
-			return err
-		}
+	_, err := forgetAnswers(ctx, h.ForgetAnswers, subjects)
+	return err
+}
+
+// withoutName gives another lead of the person that is open a task that names
+// nobody, in the place of the one that was removed.
+func (h *handlers) withoutName(ctx context.Context, o ledger.Record) error {
+	if !o.Live() {
+		return nil
 	}
-	return nil
+	o.Lead = lead.Lead{Source: o.Lead.Source, SourceID: o.Lead.SourceID}
+	_, err := h.Queue.Enrich(ctx, payloadFor(o))
+	return err
 }

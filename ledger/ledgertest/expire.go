@@ -69,8 +69,8 @@ func expiresLeads(t *testing.T, open Opener, text Text) {
 	if r := get(t, l, live); !r.Live() {
 		t.Errorf("the lead that is open: %+v", r)
 	}
-	if spent, err := l.SpentBy(t.Context(), time.Time{}); err != nil || spent["hunter"] != 8 {
-		t.Errorf("spent %v, %v, want what all leads cost", spent, err)
+	if got := spent(t, l, "hunter", c.now()); got != 8 {
+		t.Errorf("spent %v, want what all leads cost", got)
 	}
 	if a := accept(t, l, 1, 1)[0]; a.Duplicate || a.Suppressed || !a.Live {
 		t.Errorf("a lead that has expired and comes again: %+v", a)
@@ -136,5 +136,51 @@ func expiresBothAtOnce(t *testing.T, open Opener, text Text) {
 	nothingOf(t, text(t, l), "acme.example", "ld_")
 	if a := accept(t, l, 0, 1)[0]; !a.Suppressed {
 		t.Errorf("the suppression has expired: %+v", a)
+	}
+}
+
+// listsWhatExpires checks that who removes something beside the ledger is told before
+// what goes, in the same order.
+func listsWhatExpires(t *testing.T, open Opener, _ Text) {
+	c := newClock()
+	l := open(t, ledger.Options{Now: c.now})
+	ids, at := settleHourly(t, l, c, 7)
+	accept(t, l, 100, 1)
+	if _, err := l.Reopen(t.Context(), []ledger.Ref{{LeadID: ids[0], Generation: 1}, {LeadID: ids[2], Generation: 1}}); err != nil {
+		t.Fatal(err)
+	}
+	again := settlement(ids[2], lead.StatusPartial, 1, 1)
+	again.Generation = 2
+	settle(t, l, again)
+	expirable := func(before time.Time, limit int) []ledger.Ref {
+		refs, err := l.Expirable(t.Context(), before, limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return refs
+	}
+	if got := expirable(time.Time{}, 9); len(got) != 0 {
+		t.Errorf("no limit of age: %v", got)
+	}
+	if got := expirable(at[6], 0); len(got) != 0 {
+		t.Errorf("no room: %v", got)
+	}
+	if got := expirable(at[6], 9); len(got) != 5 { // 1 to 5: 0 is live, 6 is not too old
+		t.Errorf("all: %v", got)
+	}
+	for i, want := range [][]ledger.Ref{
+		{{LeadID: ids[1], Generation: 1}, {LeadID: ids[2], Generation: 2}},
+		{{LeadID: ids[3], Generation: 1}, {LeadID: ids[4], Generation: 1}},
+		{{LeadID: ids[5], Generation: 1}},
+		nil,
+	} {
+		for range 2 { // nothing is changed by it
+			if got := expirable(at[6], 2); !cmp.Equal(got, want) {
+				t.Errorf("page %d: got %v, want %v", i, got, want)
+			}
+		}
+		if got := expire(t, l, at[6], at[6], 2); !cmp.Equal(got.Leads, want) {
+			t.Errorf("page %d: %v have expired, want %v", i, got.Leads, want)
+		}
 	}
 }

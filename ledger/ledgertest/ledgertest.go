@@ -41,7 +41,8 @@ func Run(t *testing.T, open Opener, text Text) {
 	for _, test := range []func(*testing.T, Opener, Text){
 		turnsAwayInEverySpelling, turnsAwayWithinABatch, asksForAnAddress, settlesTheSuppressed, redactsTheOtherLeads,
 		forgets, forgetsAll, forgetsWhileOthersWrite, suppressesWhileOthersWrite,
-		keepsCreditsAndConflicts, addsUpSpending, countsRepeatedCallsOnce, expiresLeads, expiresTrails, expiresBothAtOnce,
+		suppressesWhoWasFound, forgetsWhoWasOnlyNamed, redactsWhoWasOnlyNamed, keepsAwayByName,
+		keepsCreditsAndConflicts, addsUpSpending, countsRepeatedCallsOnce, expiresLeads, expiresTrails, expiresBothAtOnce, listsWhatExpires,
 	} {
 		t.Run(name(test), func(t *testing.T) {
 			t.Parallel()

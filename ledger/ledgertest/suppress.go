@@ -2,10 +2,8 @@ package ledgertest
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -138,7 +136,7 @@ func asksForAnAddress(t *testing.T, open Opener, _ Text) {
 // settlesTheSuppressed settles leads in the ways by which it can turn out that
 // their person asked not to be processed.
 func settlesTheSuppressed(t *testing.T, open Opener, text Text) {
-	const own, found = "jane.doe@acme.example", "j.doe@acme.example"
+	const own, found, third = "jane.doe@acme.example", "j.doe@acme.example", "jd@acme.example"
 	for _, test := range []struct {
 		name   string
 		status lead.Status
@@ -165,7 +163,7 @@ func settlesTheSuppressed(t *testing.T, open Opener, text Text) {
 			}
 			s := settlement(a.LeadID, test.status, 0, 2)
 			s.Facts.Merge(lead.Profile{lead.PersonEmail: " J.Doe+work@ACME.example", lead.PersonName: "Jane Roe-Doe"}, lead.Origin{Provider: "hunter"}, nil)
-			s.Version, s.Reason = version, "told by a provider"
+			s.Version, s.Reason, s.Found = version, "told by a provider", []string{third}
 			call.Detail = "second"
 			s.Trail = []lead.TrailEntry{call}
 			got, err := l.Settle(t.Context(), s)
@@ -191,6 +189,9 @@ func settlesTheSuppressed(t *testing.T, open Opener, text Text) {
 				if is, err := l.IsSuppressed(t.Context(), email); !is || err != nil {
 					t.Errorf("%s is suppressed: %v, %v", email, is, err)
 				}
+			}
+			if suppressed(t, l, third) != (test.status == lead.StatusSuppressed) {
+				t.Error("who is named is remembered when a provider says so, and only then")
 			}
 			refuses(t, l, a.LeadID)
 			nothingOf(t, text(t, l), "acme.example", "Roe-Doe")
@@ -227,76 +228,4 @@ func nothingOf(t *testing.T, text string, words ...string) {
 			t.Errorf("the ledger still holds %q: …%s…", w, text[max(0, i-200):min(len(text), i+100)])
 		}
 	}
-}
-
-// redactsTheOtherLeads suppresses a person who has leads in every state.
-func redactsTheOtherLeads(t *testing.T, open Opener, text Text) {
-	c := newClock()
-	l := open(t, ledger.Options{Now: c.now})
-	var ids []string
-	for i, ld := range []lead.Lead{
-		{Email: "jane.doe@acme.example"},
-		{Email: "jane.doe+live@acme.example"},
-		{Email: "Jane.Doe+settled@acme.example"},
-		{Email: "jane.doe+replayed@acme.example"},
-		{Company: "Acme"}, // the address is found
-		{Email: "roe@acme.test"},
-	} {
-		ld.Source, ld.SourceID, ld.Name = "crm", string(rune('a'+i)), "Jane Roe-Doe"
-		ids = append(ids, take(t, l, ld).LeadID)
-	}
-	for _, i := range []int{2, 3, 4, 5} {
-		s := settlement(ids[i], lead.StatusPartial, 0, 3)
-		s.Facts.Merge(lead.Profile{lead.PersonName: "Jane Roe-Doe"}, lead.Origin{Provider: "hunter"}, nil)
-		if i == 4 {
-			s.Facts.Merge(lead.Profile{lead.PersonEmail: "jane.doe+found@acme.example"}, lead.Origin{Provider: "hunter"}, nil)
-		}
-		e := entry(1, "call", lead.At(c.now()))
-		e.Conflicts = map[lead.Field]string{lead.PersonName: "Jane Roe-Doe"}
-		s.Trail = []lead.TrailEntry{e}
-		settle(t, l, s)
-	}
-	if _, err := l.Reopen(t.Context(), []ledger.Ref{{LeadID: ids[3], Generation: 1}}); err != nil {
-		t.Fatal(err)
-	}
-	live := record(t, l, ledger.Attempt{LeadID: ids[1], Generation: 1, Version: 1, Progress: []byte("jane.doe@acme.example")})
-	at := c.advance(time.Hour)
-
-	got := settle(t, l, settlement(ids[0], lead.StatusSuppressed, 0, 0))
-	others := []ledger.Ref{{LeadID: ids[1], Generation: 1}, {LeadID: ids[2], Generation: 1}, {LeadID: ids[3], Generation: 2}, {LeadID: ids[4], Generation: 1}}
-	slices.SortFunc(others, func(a, b ledger.Ref) int { return strings.Compare(a.LeadID, b.LeadID) })
-	if !cmp.Equal(got.Others, others) {
-		t.Errorf("others: %v, want %v", got.Others, others)
-	}
-	if again := settle(t, l, settlement(ids[0], lead.StatusSuppressed, 0, 0)); again.Applied || !cmp.Equal(again.Others, others) {
-		t.Errorf("the repetition says %+v", again)
-	}
-	for _, i := range []int{0, 4} { // by the address it came with, and by the one that was found
-		refs, err := l.SamePerson(t.Context(), ids[i])
-		if err != nil || len(refs) != len(others) || slices.ContainsFunc(refs, func(r ledger.Ref) bool { return r.LeadID == ids[i] || r.LeadID == ids[5] }) {
-			t.Errorf("beside lead %d there are %v, %v", i, refs, err)
-		}
-	}
-	for _, i := range []int{1, 2, 3, 4} {
-		r := get(t, l, ids[i])
-		if !r.Suppressed || r.Live() != (i == 1 || i == 3) || r.Lead != (lead.Lead{Source: "crm", SourceID: string(rune('a' + i))}) || r.Progress != nil {
-			t.Errorf("lead %d: %+v", i, r)
-		}
-		if settled := i != 1; settled && (r.Status != lead.StatusSuppressed || r.SettledAt != at || outcome(t, l, ids[i]).Reason != ledger.ReasonSuppressed) {
-			t.Errorf("lead %d: %s of %v", i, r.Status, r.SettledAt)
-		}
-	}
-	if r := get(t, l, ids[5]); r.Suppressed || r.Status != lead.StatusPartial || r.Lead.Name != "Jane Roe-Doe" {
-		t.Errorf("somebody else's lead: %+v", r)
-	}
-	// The run of the live one goes on, and leaves nothing.
-	s := settlement(ids[1], lead.StatusEnriched, 3, 0)
-	s.Version = record(t, l, ledger.Attempt{LeadID: ids[1], Generation: 1, Version: live, Progress: []byte("jane.doe@acme.example")})
-	if got := settle(t, l, s); !got.Applied || got.Status != lead.StatusSuppressed {
-		t.Errorf("the live one: %+v", got)
-	}
-	for _, id := range ids[:3] {
-		refuses(t, l, id)
-	}
-	nothingOf(t, text(t, l), "jane.doe")
 }

@@ -56,7 +56,7 @@ func (c call) subject() string {
 	case c.email != "":
 		return c.email
 	case c.name != "":
-		return lead.PersonKey(lead.Lead{Name: c.name, Company: c.company, Domain: c.domain})
+		return lead.NameKey(c.name, c.domain, c.company)
 	case c.by != "":
 		return "by:" + c.by
 	case c.domain != "":

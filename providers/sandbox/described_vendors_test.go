@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 
@@ -70,6 +71,24 @@ func TestEachVendorAnswersInItsOwnWay(t *testing.T) {
 				t.Errorf("answer is %d %s, want %d with %q", status, text, c.want, c.says)
 			}
 		})
+	}
+}
+
+// The page has a row for each API that is served.
+func TestThePageNamesEveryAPI(t *testing.T) {
+	page, err := os.ReadFile("../../docs/sandbox.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := map[string]string{
+		sandbox.Clearbit: "| Clearbit | `combined/find`", sandbox.Hunter: "| Hunter | ", sandbox.PDL: "| People Data Labs | `person/enrich`",
+		sandbox.Abstract: "| Abstract | `v1`", sandbox.Apollo: "| Apollo | `people/match`", sandbox.Dropcontact: "| Dropcontact | `enrich/all`, `enrich/all/result`",
+		sandbox.FullContact: "| FullContact | `person.enrich`", sandbox.ZeroBounce: "| ZeroBounce | `validate`",
+	}
+	for _, name := range sandbox.Providers() {
+		if row := rows[name]; row == "" || strings.Count(string(page), "\n"+row) != 1 {
+			t.Errorf("%s has no row %q", name, row)
+		}
 	}
 }
 

@@ -1,9 +1,9 @@
-// Package sandbox imitates the enrichment APIs of Clearbit, Hunter and People
-// Data Labs over real HTTP on the loopback interface, with their quirks and with
+// Package sandbox imitates the APIs of all providers that come with the program
+// ([Providers]) over real HTTP on the loopback interface, with their quirks and with
 // faults on script.
 //
 // One listener serves every provider under a path prefix of its own, so that
-// base_url is http://127.0.0.1:PORT/clearbit, …/hunter or …/pdl. What is promised:
+// base_url is http://127.0.0.1:PORT/clearbit, …/hunter and so on. What is promised:
 //
 //   - Everything that an answer depends on (who a person is, whether a provider
 //     knows them, how long it takes, whom a fault hits) follows from the script,

@@ -8,11 +8,9 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	"backstop/providers/sandbox"
@@ -64,79 +62,6 @@ func get(ctx context.Context, s *sandbox.Server, provider, email string) (status
 	return res.StatusCode, res.Header, string(b)
 }
 
-func TestTheLimitIsExact(t *testing.T) {
-	for _, provider := range vendors {
-		t.Run(provider, func(t *testing.T) {
-			s := start(t, sandbox.Script{Limits: map[string]sandbox.Limit{provider: {Rate: 20, Per: time.Hour}}})
-			var all sync.WaitGroup
-			statuses := make(chan int, 50)
-			for range 50 {
-				all.Go(func() {
-					status, _, _ := get(t.Context(), s, provider, "a.b@acme.example")
-					statuses <- status
-				})
-			}
-			all.Wait()
-			close(statuses)
-			got := map[int]int{}
-			for status := range statuses {
-				got[status]++
-			}
-			tooFast := map[string]int{sandbox.Clearbit: 429, sandbox.Hunter: 403, sandbox.PDL: 429}[provider]
-			if want := map[int]int{200: 20, tooFast: 30}; !cmp.Equal(got, want) {
-				t.Errorf("answers are %v, want %v", got, want)
-			}
-			b := s.Books().Providers[provider]
-			if b.OverLimit != 30 || b.Calls != 50 || b.MostForOnePerson != 50 || b.People != 1 || b.MostInAnyWindow != 50 || !cmp.Equal(b.ByStatus, got) {
-				t.Errorf("books are %+v", b)
-			}
-		})
-	}
-}
-
-func TestTheWindowMovesOn(t *testing.T) {
-	s := start(t, sandbox.Script{Limits: map[string]sandbox.Limit{sandbox.Clearbit: {Rate: 2, Per: 200 * time.Millisecond}}})
-	deadline := time.Now().Add(10 * time.Second)
-	passed := 0
-	for passed < 7 && time.Now().Before(deadline) {
-		if status, _, _ := get(t.Context(), s, sandbox.Clearbit, "a.b@acme.example"); status == 200 {
-			passed++
-		}
-	}
-	b := s.Books().Providers[sandbox.Clearbit]
-	if took := b.Last.Sub(b.First); passed != 7 || took < 600*time.Millisecond {
-		t.Errorf("%d calls passed in %s; 7 need 600ms", passed, took)
-	}
-	if b.OverLimit != b.ByStatus[429] || b.ByStatus[200] != 7 {
-		t.Errorf("books are %+v", b)
-	}
-}
-
-func TestALimitMayDropOrOnlyCount(t *testing.T) {
-	s := start(t, sandbox.Script{Limits: map[string]sandbox.Limit{
-		sandbox.Clearbit: {Rate: 1, Per: time.Hour, Enforce: sandbox.EnforceDrop},
-		sandbox.Hunter:   {Rate: 1, Per: time.Hour, Enforce: sandbox.EnforceNone},
-	}})
-	for _, provider := range vendors {
-		if status, _, _ := get(t.Context(), s, provider, "a.b@acme.example"); status != 200 {
-			t.Errorf("first answer of %s is %d", provider, status)
-		}
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
-	if status, _, _ := get(ctx, s, sandbox.Clearbit, "a.b@acme.example"); status != 0 {
-		t.Errorf("clearbit answered a dropped call with %d", status)
-	}
-	if status, _, _ := get(t.Context(), s, sandbox.Hunter, "a.b@acme.example"); status != 200 {
-		t.Errorf("hunter answered with %d", status)
-	}
-	await(t, func() bool { return s.Books().Providers[sandbox.Clearbit].Open == 0 })
-	c, h := s.Books().Providers[sandbox.Clearbit], s.Books().Providers[sandbox.Hunter]
-	if c.Dropped != 1 || c.OverLimit != 1 || c.ByStatus[0] != 1 || h.OverLimit != 1 || h.Dropped != 0 {
-		t.Errorf("books are %+v and %+v", c, h)
-	}
-}
-
 // await polls until ok, for as long as a slow machine could need.
 func await(t *testing.T, ok func() bool) {
 	t.Helper()
@@ -146,88 +71,6 @@ func await(t *testing.T, ok func() bool) {
 		if time.Now().After(deadline) {
 			t.Fatal("it did not come to pass within 10 s")
 		}
-	}
-}
-
-func TestCloseEndsCallsThatHang(t *testing.T) {
-	s := start(t, sandbox.Script{Faults: []sandbox.Fault{{Kind: sandbox.KindHang}}})
-	answered := make(chan int, 1)
-	go func() {
-		status, _, _ := get(context.Background(), s, sandbox.Hunter, "a.b@acme.example")
-		answered <- status
-	}()
-	await(t, func() bool { return s.Books().Providers[sandbox.Hunter].Open == 1 })
-	if err := s.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if status := <-answered; status != 0 {
-		t.Errorf("a call that hung got %d", status)
-	}
-}
-
-func TestFaultsHitTheSamePeopleEveryTime(t *testing.T) {
-	script := sandbox.Script{Seed: 3, Known: map[string]float64{sandbox.Hunter: 0.5}, Faults: []sandbox.Fault{{Provider: sandbox.Hunter, Share: 0.3, Status: 503}}}
-	run := func(script sandbox.Script) (statuses []int) {
-		s := start(t, script)
-		for _, l := range sandbox.SampleLeads(300, 1) {
-			if l.Email == "" {
-				continue
-			}
-			status, _, _ := get(t.Context(), s, sandbox.Hunter, l.Email)
-			statuses = append(statuses, status)
-		}
-		return statuses
-	}
-	first, second := run(script), run(script)
-	if d := cmp.Diff(first, second); d != "" {
-		t.Errorf("the same script did something else: %s", d)
-	}
-	count := map[int]int{}
-	for _, status := range first {
-		count[status]++
-	}
-	n := len(first)
-	if count[503] < n*2/10 || count[503] > n*4/10 || count[404] < n*2/10 || count[200]+count[404]+count[503] != n {
-		t.Errorf("of %d people: %v", n, count)
-	}
-	script.Seed++
-	if cmp.Equal(first, run(script)) {
-		t.Error("another seed hit the same people")
-	}
-}
-
-func TestFaultsHaveTimesCallsAndMatches(t *testing.T) {
-	s := start(t, sandbox.Script{Faults: []sandbox.Fault{
-		{Provider: sandbox.Clearbit, Match: "*+503@*", Status: 503},
-		{Provider: sandbox.Clearbit, Match: "first.*", Calls: 2, Status: 500},
-		{Provider: sandbox.Clearbit, From: time.Hour, To: 2 * time.Hour, Status: 502},
-	}})
-	ask := func(email string, want int) {
-		t.Helper()
-		if status, _, _ := get(t.Context(), s, sandbox.Clearbit, email); status != want {
-			t.Errorf("%s got %d, want %d", email, status, want)
-		}
-	}
-	ask("lead+503@acme.example", 503)
-	ask("lead@acme.example", 200)
-	ask("first.one@acme.example", 500)
-	ask("first.one@acme.example", 500)
-	ask("first.one@acme.example", 200)
-	ask("first.two@acme.example", 500)
-	s.SetEpoch(time.Now().Add(-90 * time.Minute))
-	ask("lead@acme.example", 502)
-	ask("lead+503@acme.example", 503)
-	s.SetEpoch(time.Now().Add(-3 * time.Hour))
-	ask("lead@acme.example", 200)
-	if err := s.SetFaults(sandbox.Fault{Status: 451}); err != nil {
-		t.Fatal(err)
-	}
-	ask("lead@acme.example", 451)
-	if n := s.CallsFor(sandbox.Clearbit, "lead@acme.example"); n != 4 {
-		t.Errorf("%d calls about one person, want 4", n)
-	}
-	if err := s.SetFaults(sandbox.Fault{Status: 42}); err == nil {
-		t.Error("a fault that makes no sense was taken")
 	}
 }
 
@@ -306,46 +149,5 @@ func TestBooksCanBeReadFromOutsideAndReset(t *testing.T) {
 	res.Body.Close()
 	if b, _ := read(); b.Providers[sandbox.Hunter].Calls != 0 {
 		t.Errorf("after a reset: %+v", b)
-	}
-}
-
-func TestClearbitTellsTheStateOfItsLimit(t *testing.T) {
-	dates := 0
-	for seed := range uint64(8) {
-		s := start(t, sandbox.Script{Seed: seed, Limits: map[string]sandbox.Limit{sandbox.Clearbit: {Rate: 3, Per: time.Minute}}})
-		_, h, _ := get(t.Context(), s, sandbox.Clearbit, "a.b@acme.example")
-		if h.Get("X-RateLimit-Limit") != "3" || h.Get("X-RateLimit-Remaining") != "2" {
-			t.Errorf("header is %v", h)
-		}
-		if reset := h.Get("X-RateLimit-Reset"); len(reset) == 10 {
-			dates++
-		} else if reset != "60" {
-			t.Errorf("reset is %q", reset)
-		}
-	}
-	if dates == 0 || dates == 8 {
-		t.Errorf("%d of 8 accounts are told dates", dates)
-	}
-}
-
-// Who is known and who is known by half is a share of all, chosen by the seed.
-func TestSharesOfTheKnown(t *testing.T) {
-	s := start(t, sandbox.Script{Known: map[string]float64{sandbox.Clearbit: 0.7}, Halves: map[string]float64{sandbox.Hunter: 0.5}})
-	var known, halves, n int
-	for _, l := range sandbox.SampleLeads(300, 5) {
-		if l.Email == "" {
-			continue
-		}
-		n++
-		if s.IsKnown(sandbox.Clearbit, l.Email) {
-			known++
-		}
-		_, _, body := get(t.Context(), s, sandbox.Hunter, l.Email)
-		if strings.Contains(body, `"person":null`) || strings.Contains(body, `"company":null`) {
-			halves++
-		}
-	}
-	if known < n*6/10 || known > n*8/10 || halves < n*4/10 || halves > n*6/10 {
-		t.Errorf("of %d people %d are known and %d by half", n, known, halves)
 	}
 }

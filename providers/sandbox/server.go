@@ -151,7 +151,7 @@ func (s *Server) Books() Books {
 }
 
 // CallsFor is how many calls the provider got about the person with the address.
-// Who was asked about without one is named as of [lead.PersonKey]:
+// Who was asked about without one is named as of [lead.NameKey]:
 // "name:ann lee@acme.example". A company is "domain:acme.example".
 func (s *Server) CallsFor(provider, subject string) int {
 	s.mu.Lock()

@@ -29,6 +29,15 @@ CREATE TABLE suppressions (
     reason TEXT NOT NULL CHECK (reason IN ('provider', 'request'))
 );
 
+-- Whom providers named for a lead, by an address that may not have been taken. By it
+-- the leads are found whose trail or progress names somebody.
+CREATE TABLE sightings (
+    person  TEXT COLLATE "C" NOT NULL,
+    lead_id TEXT COLLATE "C" NOT NULL REFERENCES leads ON DELETE CASCADE,
+    PRIMARY KEY (person, lead_id)
+);
+CREATE INDEX sightings_by_lead ON sightings (lead_id);
+
 -- Keys that belong to this ledger. The one of the persons' hashes is here so that a
 -- suppression holds as long as the ledger does.
 CREATE TABLE secrets (
@@ -46,6 +55,7 @@ CREATE TABLE spending (
 -- +goose Down
 DROP TABLE spending;
 DROP TABLE secrets;
+DROP TABLE sightings;
 DROP TABLE suppressions;
 ALTER TABLE trail DROP COLUMN conflicts;
 ALTER TABLE trail DROP COLUMN credits;
