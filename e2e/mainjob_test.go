@@ -31,9 +31,15 @@ func TestEveryLeadOfAFileComesToItsOutcome(t *testing.T) {
 	}
 }
 
+// longBudget is twice the usual one. With that, the schedule of 1, 2 and 4 s leaves 3 s
+// for all delays together, which a busy machine uses up: the lead then makes one
+// retry less, as it should, but not the test's. That the calls end within the budget
+// is shown without a real clock in package resilience.
+const longBudget = 20 * time.Second
+
 func mainJob(t *testing.T, ledger string) {
 	n := leads(t)
-	f := newFleet(t, ledger, troubleScript, troubleEnv...)
+	f := newFleet(t, ledger, troubleScript, append(troubleEnv, "BACKSTOP_RETRY__BUDGET="+longBudget.String())...)
 	f.workers(3)
 	file := f.write("leads.csv", csvOf(n))
 
@@ -122,7 +128,7 @@ func checkOutcome(t *testing.T, kind string, o lead.Outcome, archived map[string
 	if kind != "down" && inArchive {
 		t.Errorf("it stands in the archive")
 	}
-	if o.SettledAt.Sub(o.StartedAt.Time) > 15*time.Second {
+	if o.SettledAt.Sub(o.StartedAt.Time) > longBudget+5*time.Second {
 		t.Errorf("it took %s", o.SettledAt.Sub(o.StartedAt.Time))
 	}
 }
@@ -140,7 +146,7 @@ func checkSchedule(t *testing.T, calls []lead.TrailEntry) {
 			t.Errorf("retry %d came after %s", i+1, gap)
 		}
 	}
-	if took := end(calls[3]).Sub(calls[0].At.Time); took > 10*time.Second {
+	if took := end(calls[3]).Sub(calls[0].At.Time); took > longBudget {
 		t.Errorf("the calls took %s", took)
 	}
 }

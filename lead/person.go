@@ -1,6 +1,10 @@
 package lead
 
-import "strings"
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
 
 // roles are the local parts of addresses that belong to an office instead of a
 // person, without their dots and hyphens. RFC 2142 has the first ones; the rest
@@ -49,12 +53,15 @@ func PersonKey(l Lead) string {
 	if l.Email != "" {
 		return EmailPersonKey(l.Email)
 	}
-	if company := companyKey(l.Domain, l.Company); company != "" {
-		if key := NameKey(l.Name, l.Domain, l.Company); key != "" {
-			return key
-		}
+	if companyKey(l.Domain, l.Company) != "" && isNamed(l.Name) {
+		return NameKey(l.Name, l.Domain, l.Company)
 	}
 	return profileKey(l.LinkedIn)
+}
+
+// isNamed reports whether a name has more than initials, which many share.
+func isNamed(name string) bool {
+	return slices.ContainsFunc(nameWords(name), func(w string) bool { return utf8.RuneCountInString(w) > 1 })
 }
 
 // NameKey stands for those of a name at a company, which is known by its domain or

@@ -29,7 +29,7 @@ func TestEverySpellingOfAPersonHasOneKey(t *testing.T) {
 		"name:ann roe@acme":               {{Name: "Ann Roe", Company: "Acme", LinkedIn: "in/ann-roe"}, {Name: "Ann Roe", Company: "Acme", Domain: "gmail.com"}},
 		"profile:linkedin.com/in/ann-roe": {{Name: "Ann Roe", LinkedIn: "https://www.linkedin.com/in/Ann-Roe/?x=1"}, {Name: "A. Roe", LinkedIn: "in/ann-roe"}, {Name: "🚀", Company: "Acme", LinkedIn: "in/ann-roe"}},
 		"profile:linkedin.com/pub/ann/1":  {{Name: "Ann Roe", LinkedIn: "linkedin.com/pub/ann/1"}},
-		"": {{Name: "🚀"}, {Name: "Dr.", Company: "Acme"}, {Name: "Ann Roe"}, {Name: "王伟"}, {Name: "Ann Roe", Company: "-"}, {Name: "Ann Roe", Domain: "gmail.com"},
+		"": {{Name: "🚀"}, {Name: "J. 2-3", Company: "Acme"}, {Name: "A B", Company: "Acme"}, {Name: "Dr.", Company: "Acme"}, {Name: "Ann Roe"}, {Name: "王伟"}, {Name: "Ann Roe", Company: "-"}, {Name: "Ann Roe", Domain: "gmail.com"},
 			{Name: "Ann Roe", Phone: "+15555550100", Location: "Porto"}, {Name: "Ann Roe", LinkedIn: "linkedin.com/company/acme"}, {Name: "Ann Roe", LinkedIn: "n/a"},
 			{Name: "Ann Roe", LinkedIn: "https://www.linkedin.com/in/"}},
 	} {
