@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -108,5 +110,26 @@ func TestTheEmbeddedWorkerServesTheOtherCommands(t *testing.T) {
 	f.run(0, enqueuePackage, "file", f.write("leads.csv", "email\nann@one.example\nben@two.example\n"))
 	if b := f.settled(time.Minute); b.Settled.Enriched != 2 {
 		t.Errorf("got %+v", b)
+	}
+}
+
+// The configuration in the README is one that can be used.
+func TestTheConfigurationInTheREADMEIsValid(t *testing.T) {
+	page, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(page), "```yaml\n")
+	text, _, closed := strings.Cut(rest, "```")
+	if !found || !closed {
+		t.Fatal("there is none")
+	}
+	f := newFleet(t, "sqlite", "{}")
+	f.write("acme.yaml", fmt.Sprintf(acme, "https://api.acme.example"))
+	shown := f.run(0, workerPackage, "config", "check", "--config", f.write("backstop.yaml", text))
+	for _, part := range []string{"only_if:", "has_domain", "month: 20000", "min_likelihood: 6", "api.acme.example"} {
+		if !strings.Contains(shown, part) {
+			t.Errorf("what is in force lacks %q", part)
+		}
 	}
 }

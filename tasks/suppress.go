@@ -3,6 +3,7 @@ package tasks
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -15,9 +16,9 @@ import (
 // suppress settles a lead whose person asked not to be processed, without a trace
 // of what was gathered.
 func (h *handlers) suppress(ctx context.Context, j *job, v resilience.Verdict) error {
-	why := "the person asked a provider not to be processed"
-	if j.record.Suppressed {
-		why = "the person asked not to be processed"
+	why := ledger.ReasonSuppressed
+	if slices.ContainsFunc(v.Trail, func(e lead.TrailEntry) bool { return e.Class == lead.ClassForbidden }) {
+		why = "the person asked a provider not to be processed"
 	}
 	return h.settle(ctx, j, ledger.Settlement{
 		Status: lead.StatusSuppressed, Reason: why, Missing: []lead.Field{}, Trail: v.Trail,
