@@ -47,6 +47,8 @@ type scenario struct {
 	Env      []string // of every command
 	Proxied  []target // what the workers reach through a proxy
 
+	// Before runs before the leads are enqueued. It may be nil.
+	Before func(r *run)
 	// Inject injects the faults, each noted with [run.struck]. When it returns the
 	// faults are over.
 	Inject func(r *run)
@@ -76,6 +78,9 @@ func play(t *testing.T, s scenario) {
 	t.Parallel()
 	began := time.Now()
 	r := start(t, s)
+	if s.Before != nil {
+		s.Before(r)
+	}
 	if s.Leads > 0 {
 		r.enqueue("R", s.Leads)
 	}
