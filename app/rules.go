@@ -57,19 +57,11 @@ func fields(key string, names []string) ([]lead.Field, error) {
 	return list, nil
 }
 
-// fieldNames and conditionNames are what the configuration may name.
-func fieldNames() []string {
-	names := make([]string, len(lead.Fields))
-	for i, f := range lead.Fields {
-		names[i] = string(f)
-	}
-	return names
-}
-
-func conditionNames() []string {
-	names := make([]string, len(resilience.Conditions))
-	for i, c := range resilience.Conditions {
-		names[i] = string(c)
+// namesOf are the names that the configuration may use of a kind of thing.
+func namesOf[T ~string](things []T) []string {
+	names := make([]string, len(things))
+	for i, t := range things {
+		names[i] = string(t)
 	}
 	return names
 }

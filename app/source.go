@@ -7,7 +7,9 @@ import (
 	"path/filepath"
 
 	"backstop/config"
+	"backstop/lead"
 	"backstop/providers"
+	"backstop/resilience"
 )
 
 // Source is where a configuration comes from, with what Backstop knows by itself:
@@ -19,7 +21,8 @@ func Source(file string, environ []string) config.Source {
 		facts[name] = factsOf(f)
 	}
 	return config.Source{
-		File: file, Environ: environ, Facts: facts, Fields: fieldNames(), Conditions: conditionNames(),
+		File: file, Environ: environ, Facts: facts,
+		Fields: namesOf(lead.Fields), Conditions: namesOf(resilience.Conditions),
 		Describe: func(file string) (config.Provider, error) {
 			d, err := readDescription(file)
 			if err != nil {

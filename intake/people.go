@@ -35,12 +35,6 @@ func ReadPeople(r io.Reader, name string, o Options) (*PeopleReader, error) {
 	return &PeopleReader{rd}, nil
 }
 
-// Columns is as [Reader.Columns].
-func (p *PeopleReader) Columns() []Column { return p.r.Columns() }
-
-// Encoding is as [Reader.Encoding].
-func (p *PeopleReader) Encoding() string { return p.r.Encoding() }
-
 // RejectHeaders are the headers of the cells in a reject's Raw.
 func (p *PeopleReader) RejectHeaders() []string { return p.r.RejectHeaders() }
 

@@ -82,7 +82,7 @@ func (c *csvWriter) write(o lead.Outcome) error {
 func creditsText(credits map[string]float64) string {
 	parts := make([]string, 0, len(credits))
 	for _, name := range slices.Sorted(maps.Keys(credits)) {
-		parts = append(parts, name+" "+strconv.FormatFloat(credits[name], 'f', -1, 64))
+		parts = append(parts, name+" "+amount(credits[name]))
 	}
 	return strings.Join(parts, ", ")
 }
