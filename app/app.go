@@ -13,9 +13,10 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
+	"backstop/accept"
 	"backstop/config"
 	"backstop/ledger"
-	"backstop/tasks"
+	"backstop/queue"
 )
 
 // An App is one process's parts. Close it.
@@ -24,7 +25,7 @@ type App struct {
 	Log    zerolog.Logger
 	Redis  redis.UniversalClient // nil unless opened
 	Ledger *ledger.Ledger        // nil unless opened
-	Queue  *tasks.Queue          // nil unless Redis was opened
+	Queue  *queue.Queue          // nil unless Redis was opened
 
 	client  *http.Client // once it was made
 	closers []func() error
@@ -106,8 +107,7 @@ func (a *App) OpenRedis(ctx context.Context) error {
 	if err := checkRedis(ctx, rdb, a.Log); err != nil {
 		return Usage(err)
 	}
-	a.Redis, a.Queue = rdb, tasks.NewQueue(rdb)
-	a.Queue.Prefix = a.Config.Redis.Prefix
+	a.Redis, a.Queue = rdb, queue.New(rdb, a.Config.Redis.Prefix)
 	return nil
 }
 
@@ -117,6 +117,11 @@ func (a *App) Open(ctx context.Context) error {
 		return err
 	}
 	return a.OpenRedis(ctx)
+}
+
+// Enqueuer accepts leads and begins further runs; the ledger and Redis must be open.
+func (a *App) Enqueuer() *accept.Enqueuer {
+	return &accept.Enqueuer{Ledger: a.Ledger, Queue: a.Queue, Log: a.Log}
 }
 
 func (a *App) onClose(f func() error) { a.closers = append(a.closers, f) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"backstop/chain"
 	"backstop/config"
 	"backstop/lead"
 	"backstop/providers"
@@ -13,50 +14,59 @@ import (
 // fallbackRetry bounds the fallback's own calls: it does not retry.
 var fallbackRetry = resilience.Retry{Max: 0, Base: time.Second, Factor: 1, Budget: 5 * time.Second}
 
-// Chains builds the chain of lead:enrich and that of lead:fallback. A provider
+// shared is what the two chains of a replica have in common. The zero shared is enough
+// to check a configuration.
+type shared struct {
+	gate    resilience.Gate
+	cache   chain.Cache
+	credits chain.Credits
+}
+
+// chains builds the chain of lead:enrich and that of lead:fallback. A provider
 // without a key is left out with a warning; it is an error if none is left.
-// The ledger must be open.
-func (a *App) Chains(gate resilience.Gate) (enrich, fallback *resilience.Chain, err error) {
-	want, err := wanted(a.Config)
-	if err != nil {
-		return nil, nil, err
-	}
-	overwrite, err := fields("overwrite", a.Config.Overwrite)
-	if err != nil {
-		return nil, nil, err
-	}
-	rules, err := rulesOf(a.Config)
-	if err != nil {
-		return nil, nil, err
-	}
-	chain := func(names []string, retry resilience.Retry) (*resilience.Chain, error) {
-		c := &resilience.Chain{
-			Gate: gate, Want: want, Timeouts: map[string]time.Duration{}, Retry: retry,
-			Pending: resilience.Pending(a.Config.Pending), Now: time.Now,
-			Rules: rules, Overwrite: overwrite,
-		}
-		for _, name := range names {
-			p, err := a.provider(name, want)
-			if err != nil {
-				return nil, err
-			}
-			if p != nil {
-				c.Providers = append(c.Providers, p)
-				c.Timeouts[name] = a.Config.Providers[name].Timeout
-			}
-		}
-		return c, nil
-	}
-	if enrich, err = chain(a.Config.Chain, resilience.Retry(a.Config.Retry)); err != nil {
+func (a *App) chains(with shared) (enrich, fallback *chain.Chain, err error) {
+	if enrich, err = a.chain(a.Config.Chain, a.Config.Retry, with); err != nil {
 		return nil, nil, err
 	}
 	if len(enrich.Providers) == 0 {
 		return nil, nil, Usagef("no provider of the chain has a key: set %s", a.keyVariables())
 	}
-	if fallback, err = chain(a.Config.Fallback, fallbackRetry); err != nil {
+	if fallback, err = a.chain(a.Config.Fallback, config.Retry(fallbackRetry), with); err != nil {
 		return nil, nil, err
 	}
+	fallback.NoWait = true
 	return enrich, fallback, nil
+}
+
+func (a *App) chain(names []string, retry config.Retry, with shared) (*chain.Chain, error) {
+	want, err := wanted(a.Config)
+	if err != nil {
+		return nil, err
+	}
+	overwrite, err := fields("overwrite", a.Config.Overwrite)
+	if err != nil {
+		return nil, err
+	}
+	rules, err := rulesOf(a.Config)
+	if err != nil {
+		return nil, err
+	}
+	c := &chain.Chain{
+		Gate: with.gate, Cache: with.cache, Credits: with.credits, IsSuppressed: a.Ledger.IsSuppressed,
+		Want: want, Timeouts: map[string]time.Duration{}, Retry: resilience.Retry(retry),
+		Pending: chain.Pending(a.Config.Pending), Now: time.Now, Rules: rules, Overwrite: overwrite,
+	}
+	for _, name := range names {
+		p, err := a.provider(name, want)
+		if err != nil {
+			return nil, err
+		}
+		if p != nil {
+			c.Providers = append(c.Providers, p)
+			c.Timeouts[name] = a.Config.Providers[name].Timeout
+		}
+	}
+	return c, nil
 }
 
 // wanted are the fields of a full profile.
@@ -117,6 +127,6 @@ func (a *App) CheckKeys() error {
 	if _, err := a.Config.AnswersSecret(); err != nil {
 		return Usage(err)
 	}
-	_, _, err := a.Chains(nil)
+	_, _, err := a.chains(shared{})
 	return err
 }

@@ -4,16 +4,16 @@ import (
 	"errors"
 
 	"backstop/lead"
-	"backstop/tasks"
+	"backstop/ops"
 )
 
 // Eraser makes what erases people; the ledger and Redis must be open.
-func (a *App) Eraser() (tasks.Eraser, error) {
-	store, err := a.Answers(a.Log, nil)
+func (a *App) Eraser() (ops.Eraser, error) {
+	store, err := a.Cache(a.Log, nil)
 	if err != nil {
-		return tasks.Eraser{}, err
+		return ops.Eraser{}, err
 	}
-	return tasks.Eraser{Ledger: a.Ledger, Queue: a.Queue, ForgetAnswers: store.Forget, Log: a.Log}, nil
+	return ops.Eraser{Ledger: a.Ledger, Queue: a.Queue, Cache: store, Log: a.Log}, nil
 }
 
 // OneAddress checks that text is one email address, and gives it in its normal

@@ -45,7 +45,7 @@ func (a *App) gateConfigs() ([]resilience.GateConfig, error) {
 
 func gateConfig(name string, p config.Provider, key string) resilience.GateConfig {
 	g := resilience.GateConfig{
-		Provider: name, Timeout: p.Timeout, Patience: p.Patience, MaxPause: p.MaxPause,
+		Provider: name, Timeout: p.Timeout, MaxWait: p.Patience, MaxPause: p.MaxPause,
 		Failures: p.Circuit.Failures, Window: p.Circuit.Window, Cooldown: p.Circuit.Cooldown,
 		FailureRatio: p.Circuit.Ratio, MinCalls: p.Circuit.MinCalls,
 		MaxCooldown: p.Circuit.MaxCooldown, MinReplicas: p.Circuit.MinReplicas,

@@ -5,23 +5,26 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
 
 	"backstop/ledger"
 	"backstop/monitor"
+	"backstop/reconcile"
 	"backstop/resilience"
 	"backstop/tasks"
 )
 
-// A Replica is one worker: its gate, its chains and its server.
+// A Replica is one worker: its gate, its chains, its server and its reconciler.
 type Replica struct {
 	Name string
 	Gate resilience.Gate
 
-	server *tasks.Server
-	close  func(context.Context) error
+	server     *tasks.Server
+	reconciler *reconcile.Reconciler
+	close      func(context.Context) error
 }
 
 // ReplicaName tells this process from others on the same or other machines.
@@ -34,39 +37,53 @@ func ReplicaName() string {
 }
 
 // NewReplica builds a worker on the open ledger and Redis.
-func (a *App) NewReplica(name string, m *monitor.Metrics) (*Replica, error) {
+func (a *App) NewReplica(name string, m *monitor.Metrics) (r *Replica, err error) {
 	log := a.Log.With().Str("replica", name).Logger()
 	gate, err := a.Gate(name, log, func(t resilience.Transition) { a.transition(log, name, m, t) })
 	if err != nil {
 		return nil, err
 	}
-	enrich, fallback, err := a.Chains(gate)
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, gate.Shutdown(context.Background()))
+		}
+	}()
+	answers, err := a.Cache(log, m.NotKept)
 	if err != nil {
-		return nil, errors.Join(err, gate.Shutdown(context.Background()))
+		return nil, err
 	}
-	store, err := a.Answers(log, m.NotKept)
+	caps, err := a.Credits(log, m.Capped)
 	if err != nil {
-		return nil, errors.Join(err, gate.Shutdown(context.Background()))
+		return nil, err
 	}
-	enrich.Answers, fallback.Answers = store, store
-	spending, err := a.Credits(log, m.Capped)
+	freeze := tasks.NewFreezeDetector(time.Now)
+	with := shared{gate: freeze.Guard(gate), cache: answers}
+	if caps != nil {
+		with.credits = caps
+	}
+	enrich, fallback, err := a.chains(with)
 	if err != nil {
-		return nil, errors.Join(err, gate.Shutdown(context.Background()))
+		return nil, err
 	}
-	if spending != nil {
-		enrich.Credits, fallback.Credits = spending, spending
-	}
-	enrich.IsSuppressed, fallback.IsSuppressed = a.Ledger.IsSuppressed, a.Ledger.IsSuppressed
-	server := tasks.NewServer(a.Redis, tasks.Deps{
-		Ledger: a.Ledger, Queue: a.Queue, Chain: enrich, Fallback: fallback, Log: log, Observer: m,
-		ForgetAnswers: store.Forget, Retention: tasks.Retention(a.Config.Retention),
-	}, tasks.ServerConfig{Concurrency: a.Config.Worker.Concurrency, Grace: a.Config.Worker.Grace})
-	return &Replica{Name: name, Gate: gate, server: server, close: gate.Shutdown}, nil
+	return &Replica{
+		Name: name, Gate: gate, close: gate.Shutdown,
+		server: tasks.NewServer(a.Redis, tasks.Deps{
+			Ledger: a.Ledger, Queue: a.Queue, Chain: enrich, Fallback: fallback, Freeze: freeze,
+			Log: log, Observer: m, Forget: answers.Forget,
+		}, tasks.ServerConfig{Concurrency: a.Config.Worker.Concurrency, Grace: a.Config.Worker.Grace}),
+		reconciler: reconcile.New(reconcile.Config{
+			Ledger: a.Ledger, Queue: a.Queue, Want: enrich.Want, Log: log, Observer: m,
+			Retention: reconcile.Retention(a.Config.Retention),
+		}),
+	}, nil
 }
 
 // Run works until ctx ends, then stops gracefully.
 func (r *Replica) Run(ctx context.Context) error {
+	var reconciling sync.WaitGroup
+	reconciling.Go(func() { r.reconciler.Run(ctx) })
 	err := r.server.Run(ctx)
+	reconciling.Wait()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	if closeErr := r.close(ctx); err == nil {

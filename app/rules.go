@@ -3,9 +3,9 @@ package app
 import (
 	"slices"
 
+	"backstop/chain"
 	"backstop/config"
 	"backstop/lead"
-	"backstop/resilience"
 )
 
 // used are the HTTP providers that the configuration asks, sorted.
@@ -23,17 +23,17 @@ func (a *App) Providers() []string { return used(a.Config) }
 const directory = "directory"
 
 // rulesOf says when each provider is asked, and what it costs.
-func rulesOf(c config.Config) (map[string]resilience.Rule, error) {
-	rules := map[string]resilience.Rule{}
+func rulesOf(c config.Config) (map[string]chain.Rule, error) {
+	rules := map[string]chain.Rule{}
 	for _, name := range used(c) {
 		p := c.Providers[name]
-		r := resilience.Rule{Credits: p.Credits, Prices: p.Prices}
+		r := chain.Rule{Credits: p.Credits, Prices: p.Prices}
 		var err error
 		if r.Fills, err = fields("providers."+name+".fills", p.Fills); err != nil {
 			return nil, err
 		}
 		for _, s := range p.OnlyIf {
-			condition, err := resilience.ParseCondition(s)
+			condition, err := chain.ParseCondition(s)
 			if err != nil {
 				return nil, Usagef("providers.%s.only_if: %w", name, err)
 			}

@@ -6,10 +6,10 @@ import (
 	"os"
 	"path/filepath"
 
+	"backstop/chain"
 	"backstop/config"
 	"backstop/lead"
 	"backstop/providers"
-	"backstop/resilience"
 )
 
 // Source is where a configuration comes from, with what Backstop knows by itself:
@@ -22,7 +22,7 @@ func Source(file string, environ []string) config.Source {
 	}
 	return config.Source{
 		File: file, Environ: environ, Facts: facts,
-		Fields: namesOf(lead.Fields), Conditions: namesOf(resilience.Conditions),
+		Fields: namesOf(lead.Fields), Conditions: namesOf(chain.Conditions),
 		Describe: func(file string) (config.Provider, error) {
 			d, err := readDescription(file)
 			if err != nil {

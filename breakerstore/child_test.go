@@ -127,7 +127,7 @@ func (j job) do() (r record, err error) {
 }
 
 func (j job) call(gate resilience.Gate) (callRecord, error) {
-	p, err := gate.Enter(context.Background(), api)
+	p, err := gate.Acquire(context.Background(), api)
 	if err != nil {
 		return callRecord{}, err
 	}
@@ -274,7 +274,7 @@ func TestProcessesShareALimit(t *testing.T) {
 	records := processes(t, 3, job{
 		URL: realRedis(t).url, Callers: 16, Call: 20 * time.Millisecond,
 		Begin: begin, Fail: begin.Add(time.Hour), OK: begin.Add(time.Hour), End: begin.Add(length),
-		Config: resilience.GateConfig{Provider: api, Patience: 30 * time.Second, Limits: []resilience.Limit{limit}},
+		Config: resilience.GateConfig{Provider: api, MaxWait: 30 * time.Second, Limits: []resilience.Limit{limit}},
 	})
 	var starts []time.Time
 	counts := make([]int, 3)

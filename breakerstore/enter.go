@@ -11,7 +11,7 @@ import (
 )
 
 // Enter implements [resilience.Gate].
-func (g *Gate) Enter(ctx context.Context, name string) (resilience.Pass, error) {
+func (g *Gate) Acquire(ctx context.Context, name string) (resilience.Permit, error) {
 	p := g.provider(name)
 	if v := p.view.Load(); v != nil && v.free && !p.limited() && !g.away.Load() && ctx.Err() == nil {
 		if !g.active.Load() {
@@ -20,7 +20,7 @@ func (g *Gate) Enter(ctx context.Context, name string) (resilience.Pass, error) 
 		return &pass{gate: g, p: p, gen: v.gen}, nil
 	}
 	g.active.Store(true)
-	e := entry{gate: g, p: p, deadline: time.Now().Add(p.cfg.Patience)}
+	e := entry{gate: g, p: p, deadline: time.Now().Add(p.cfg.MaxWait)}
 	for {
 		pass, err := e.try(ctx)
 		if pass != nil || err != nil {
@@ -43,7 +43,7 @@ const patientLosses = 4
 
 // try makes one attempt. With neither a pass nor an error the world has changed
 // and the next attempt looks at it anew.
-func (e *entry) try(ctx context.Context) (resilience.Pass, error) {
+func (e *entry) try(ctx context.Context) (resilience.Permit, error) {
 	g, p := e.gate, e.p
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func (e *entry) failed(ctx context.Context, err error) error {
 }
 
 // reserve takes a slot, and the probe when it is due, and waits until it has come.
-func (e *entry) reserve(ctx context.Context, now time.Time) (resilience.Pass, error) {
+func (e *entry) reserve(ctx context.Context, now time.Time) (resilience.Permit, error) {
 	g, p := e.gate, e.p
 	share := p.spacing * time.Duration(g.replicas.Load()) // how often this replica gets one
 	if at := p.barrenUntil(); at.After(e.deadline) {
@@ -134,7 +134,7 @@ func (e *entry) reserve(ctx context.Context, now time.Time) (resilience.Pass, er
 // when the fleet's slots would fill the shortest window or reach too far into the
 // others' patience.
 func (p *provider) outstanding(share time.Duration) int {
-	bound := p.cfg.Patience / 2
+	bound := p.cfg.MaxWait / 2
 	for _, l := range p.cfg.Limits {
 		bound = min(bound, l.Per)
 	}
@@ -145,7 +145,7 @@ func (p *provider) outstanding(share time.Duration) int {
 }
 
 // use waits for the slot and lets the call go.
-func (e *entry) use(ctx context.Context, s slot, sent time.Time) (resilience.Pass, error) {
+func (e *entry) use(ctx context.Context, s slot, sent time.Time) (resilience.Permit, error) {
 	g, p := e.gate, e.p
 	switch s.code {
 	case granted:
@@ -206,8 +206,8 @@ func (e *entry) punctual(ctx context.Context, s slot, sent time.Time) (bool, err
 }
 
 // enterAlone passes the local gate.
-func (g *Gate) enterAlone(ctx context.Context, p *provider) (resilience.Pass, error) {
-	inner, err := g.local.Enter(ctx, p.cfg.Provider)
+func (g *Gate) enterAlone(ctx context.Context, p *provider) (resilience.Permit, error) {
+	inner, err := g.local.Acquire(ctx, p.cfg.Provider)
 	if err != nil {
 		return nil, err
 	}

@@ -132,9 +132,9 @@ func (r *replica) transitions() []resilience.Transition {
 	return slices.Clone(r.told)
 }
 
-func (r *replica) enter() resilience.Pass {
+func (r *replica) enter() resilience.Permit {
 	r.t.Helper()
-	p, err := r.Enter(context.Background(), api)
+	p, err := r.Acquire(context.Background(), api)
 	if err != nil {
 		r.t.Fatalf("%s: Enter: %v", r.name, err)
 	}
@@ -152,7 +152,7 @@ func (r *replica) call(n int, result resilience.Result) {
 // refusal returns the refusal that Enter must give.
 func (r *replica) refusal() *resilience.Refusal {
 	r.t.Helper()
-	_, err := r.Enter(context.Background(), api)
+	_, err := r.Acquire(context.Background(), api)
 	var refusal *resilience.Refusal
 	if !errors.As(err, &refusal) {
 		r.t.Fatalf("%s: Enter: %v, want a refusal", r.name, err)
@@ -165,7 +165,7 @@ func (r *replica) refusal() *resilience.Refusal {
 func (r *replica) refuses(why resilience.Reason, after time.Duration) {
 	r.t.Helper()
 	r.soon("refuses: "+string(why), func() bool {
-		p, err := r.Enter(context.Background(), api)
+		p, err := r.Acquire(context.Background(), api)
 		if err == nil {
 			p.Done(cancelled)
 			return false

@@ -104,7 +104,7 @@ func TestLimitHolds(t *testing.T) {
 				rdb := s.client(t)
 				rdb.AddHook(&count)
 				gate, err := breakerstore.New(rdb, []resilience.GateConfig{{
-					Provider: api, Limits: []resilience.Limit{limit}, Patience: time.Minute,
+					Provider: api, Limits: []resilience.Limit{limit}, MaxWait: time.Minute,
 				}}, breakerstore.Options{Replica: fmt.Sprint(i), Timeout: 2 * time.Second})
 				if err != nil {
 					t.Fatal(err)
@@ -113,7 +113,7 @@ func TestLimitHolds(t *testing.T) {
 				for range 48 / n {
 					wg.Go(func() {
 						for {
-							p, err := gate.Enter(ctx, api)
+							p, err := gate.Acquire(ctx, api)
 							now := time.Now()
 							if err != nil {
 								return
@@ -187,7 +187,7 @@ func BenchmarkGoodCall(b *testing.B) {
 	r.call(1, succeeded)
 	b.ReportAllocs()
 	for b.Loop() {
-		p, err := r.Enter(context.Background(), api)
+		p, err := r.Acquire(context.Background(), api)
 		if err != nil {
 			b.Fatal(err)
 		}

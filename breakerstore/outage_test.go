@@ -54,7 +54,7 @@ func TestHaltedRedisBlocksNobody(t *testing.T) {
 				wg.Go(func() {
 					for range 25 {
 						began := time.Now()
-						p, err := r.Enter(context.Background(), api)
+						p, err := r.Acquire(context.Background(), api)
 						longest.Store(max(longest.Load(), int64(time.Since(began))))
 						if err != nil {
 							t.Errorf("Enter: %v", err)
@@ -72,7 +72,7 @@ func TestHaltedRedisBlocksNobody(t *testing.T) {
 				t.Errorf("a caller was blocked for %s", d)
 			}
 			r.soon("trips alone", func() bool {
-				p, err := r.Enter(context.Background(), api)
+				p, err := r.Acquire(context.Background(), api)
 				if err == nil {
 					p.Done(failed)
 				}
@@ -80,14 +80,14 @@ func TestHaltedRedisBlocksNobody(t *testing.T) {
 			})
 			redis.Cont()
 			r.soon("takes up the shared state", func() bool {
-				p, err := r.Enter(context.Background(), api)
+				p, err := r.Acquire(context.Background(), api)
 				if err == nil {
 					p.Done(succeeded)
 				}
 				return err == nil && r.circuit().Failures == 4
 			})
 			r.soon("trips by the shared count", func() bool {
-				if p, err := r.Enter(context.Background(), api); err == nil {
+				if p, err := r.Acquire(context.Background(), api); err == nil {
 					p.Done(failed)
 				}
 				return rdb.HGet(context.Background(), key+"circuit", "trips").Val() == "1"
@@ -118,7 +118,7 @@ func TestKilledRedisComesBackEmpty(t *testing.T) {
 	})
 	for _, r := range fleet {
 		r.soon("may call again", func() bool {
-			p, err := r.Enter(context.Background(), api)
+			p, err := r.Acquire(context.Background(), api)
 			if err == nil {
 				p.Done(succeeded)
 			}
@@ -134,7 +134,7 @@ func TestKilledRedisComesBackEmpty(t *testing.T) {
 // when Redis is back.
 func TestLimitHoldsThroughOutages(t *testing.T) {
 	limit := resilience.Limit{Rate: 20, Per: time.Second}
-	redis, fleet := outage(t, 3, resilience.GateConfig{Limits: []resilience.Limit{limit}, Patience: time.Minute})
+	redis, fleet := outage(t, 3, resilience.GateConfig{Limits: []resilience.Limit{limit}, MaxWait: time.Minute})
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	var mu sync.Mutex
@@ -144,7 +144,7 @@ func TestLimitHoldsThroughOutages(t *testing.T) {
 		for range 4 {
 			wg.Go(func() {
 				for {
-					p, err := r.Enter(ctx, api)
+					p, err := r.Acquire(ctx, api)
 					now := time.Now()
 					if err != nil {
 						return
@@ -178,9 +178,9 @@ func TestPauseHeardWithoutRedisIsHandedOver(t *testing.T) {
 	fleet[1].call(1, succeeded)
 	redis.Stop()
 	fleet[0].call(1, resilience.Result{Class: lead.ClassQuotaExhausted, Until: time.Now().Add(time.Hour)})
-	fleet[0].refuses(resilience.ReasonParked, time.Hour)
+	fleet[0].refuses(resilience.ReasonSuspended, time.Hour)
 	redis.Cont()
-	fleet[1].refuses(resilience.ReasonParked, time.Hour)
+	fleet[1].refuses(resilience.ReasonSuspended, time.Hour)
 }
 
 // A gate that has never heard of Redis lets calls through, within its part.

@@ -15,13 +15,13 @@ import (
 type pass struct {
 	gate  *Gate
 	p     *provider
-	gen   int64           // of the circuit when the call began
-	local resilience.Pass // the local gate's, if that one let it through
+	gen   int64             // of the circuit when the call began
+	local resilience.Permit // the local gate's, if that one let it through
 	probe bool
 	ended atomic.Bool
 }
 
-// Probe implements [resilience.Pass].
+// Probe implements [resilience.Permit].
 func (s *pass) Probe() bool {
 	if s.local != nil {
 		return s.local.Probe()
@@ -29,7 +29,7 @@ func (s *pass) Probe() bool {
 	return s.probe
 }
 
-// Done implements [resilience.Pass]. It asks Redis nothing for a good call.
+// Done implements [resilience.Permit]. It asks Redis nothing for a good call.
 func (s *pass) Done(r resilience.Result) {
 	if !s.ended.CompareAndSwap(false, true) {
 		return

@@ -78,7 +78,7 @@ func (p *provider) args(more []any) []any {
 }
 
 // keepFor is how long a slot matters.
-func (p *provider) keepFor() time.Duration { return p.longest + p.cfg.Patience + time.Second }
+func (p *provider) keepFor() time.Duration { return p.longest + p.cfg.MaxWait + time.Second }
 
 // lateness is how late a slot may be used without endangering any limit. The
 // other half of the guard is for the way from here to the provider.
@@ -93,7 +93,7 @@ func (p *provider) lateness() time.Duration {
 // enterArgs are the arguments of enter.lua.
 func (p *provider) enterArgs(patience time.Duration) []any {
 	args := []any{
-		p.fingerprint(), max(patience, 0).Microseconds(), (2*p.cfg.Patience + time.Second).Microseconds(),
+		p.fingerprint(), max(patience, 0).Microseconds(), (2*p.cfg.MaxWait + time.Second).Microseconds(),
 		p.cfg.Lease().Microseconds(), int64(resilience.Climb * million), p.spacing.Microseconds(),
 		p.keepFor().Microseconds(), p.keep,
 	}
@@ -118,7 +118,7 @@ func (p *provider) holdArgs(r resilience.Result, now time.Time) (args []any, ok 
 	pause := p.cfg.PauseFor(r)
 	slow := r.Class == lead.ClassRateLimited
 	var park int64
-	if until := p.cfg.ParkUntil(r, now); until.Equal(resilience.Indefinitely) {
+	if until := p.cfg.SuspendUntil(r, now); until.Equal(resilience.Indefinitely) {
 		park = -1
 	} else if !until.IsZero() {
 		park = max(until.Sub(now).Microseconds(), 1)
@@ -161,8 +161,8 @@ func (p *provider) restoreArgs(v *view, now time.Time) []any {
 		ago = 0
 	}
 	return []any{
-		v.ver, v.gen, int(v.state), flag(v.manual), left(v.retryAt), v.cooldown, left(v.pausedUntil), left(v.parkedUntil),
-		v.trips, int64(v.part(now) * million), v.parkedFor, v.auth, v.replica, v.cause, ago,
+		v.ver, v.gen, int(v.state), flag(v.manual), left(v.retryAt), v.cooldown, left(v.pausedUntil), left(v.suspendedUntil),
+		v.trips, int64(v.part(now) * million), v.suspendedFor, v.auth, v.replica, v.cause, ago,
 		spent, p.keep, p.keepFor().Microseconds(),
 	}
 }
@@ -231,7 +231,7 @@ func (p *provider) noSlot(at time.Time, every time.Duration) *resilience.Refusal
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	next := p.retryAt.Add(every)
-	if next.Before(at) || next.Sub(at) > spread*p.cfg.Patience {
+	if next.Before(at) || next.Sub(at) > spread*p.cfg.MaxWait {
 		next = at
 	}
 	p.retryAt = next
@@ -268,10 +268,10 @@ func parseEvent(text string) (provider string, s snapshot, err error) {
 func (p *provider) holdsOf(c resilience.Circuit, now time.Time) (args []any, ok bool) {
 	pause := max(c.PausedUntil.Sub(now), 0)
 	var park int64
-	if c.ParkedUntil.Equal(resilience.Indefinitely) {
+	if c.SuspendedUntil.Equal(resilience.Indefinitely) {
 		park = -1
-	} else if c.ParkedUntil.After(now) {
-		park = c.ParkedUntil.Sub(now).Microseconds()
+	} else if c.SuspendedUntil.After(now) {
+		park = c.SuspendedUntil.Sub(now).Microseconds()
 	}
-	return p.hold(pause, false, park, c.ParkedFor), pause > 0 || park != 0
+	return p.hold(pause, false, park, c.SuspendedFor), pause > 0 || park != 0
 }

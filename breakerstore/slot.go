@@ -93,7 +93,7 @@ func (s slot) refusal(provider string, now time.Time) *resilience.Refusal {
 	case isPaused:
 		r.Reason = resilience.ReasonPaused
 	default:
-		r.Reason = resilience.ReasonParked
+		r.Reason = resilience.ReasonSuspended
 	}
 	if s.wait >= 0 {
 		r.RetryAt = wall(now.Add(s.wait))

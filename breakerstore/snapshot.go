@@ -17,14 +17,14 @@ const million = 1_000_000
 // A snapshot is a provider's circuit as a script wrote it; lua/lib.lua says what
 // the fields mean. Times are microseconds of Redis's clock.
 type snapshot struct {
-	now, ver, gen, epoch            int64
-	state                           gobreaker.State
-	manual                          bool
-	retry, cooldown, lease          int64
-	paused, parked                  int64
-	trips, factor, factorAt         int64
-	lowered, since, at              int64
-	parkedFor, auth, replica, cause string
+	now, ver, gen, epoch               int64
+	state                              gobreaker.State
+	manual                             bool
+	retry, cooldown, lease             int64
+	paused, parked                     int64
+	trips, factor, factorAt            int64
+	lowered, since, at                 int64
+	suspendedFor, auth, replica, cause string
 }
 
 // fields is how many values a snapshot's text has.
@@ -52,7 +52,7 @@ func parseSnapshot(text string) (snapshot, error) {
 		return snapshot{}, fmt.Errorf("circuit in state %d: %w", state, errReply)
 	}
 	s.state, s.manual = gobreaker.State(state), manual == 1
-	s.parkedFor, s.auth, s.replica, s.cause = part[17], part[18], part[19], part[20]
+	s.suspendedFor, s.auth, s.replica, s.cause = part[17], part[18], part[19], part[20]
 	return s, nil
 }
 
@@ -69,7 +69,7 @@ type view struct {
 	free   bool      // nothing keeps a call of an unlimited provider from going
 	locked bool      // the provider refused this replica's key
 
-	retryAt, leaseEnd, pausedUntil, parkedUntil time.Time
+	retryAt, leaseEnd, pausedUntil, suspendedUntil time.Time
 }
 
 // look makes a view of a snapshot that arrived at the time seen. A deadline comes
@@ -77,9 +77,9 @@ type view struct {
 func look(s snapshot, seen time.Time, fingerprint string) *view {
 	v := &view{snapshot: s, seen: seen, locked: s.refuses(fingerprint)}
 	v.retryAt, v.leaseEnd = v.local(s.retry), v.local(s.lease)
-	v.pausedUntil, v.parkedUntil = v.local(s.paused), v.local(s.parked)
+	v.pausedUntil, v.suspendedUntil = v.local(s.paused), v.local(s.parked)
 	v.free = s.state == gobreaker.StateClosed && !s.manual && !v.locked &&
-		v.pausedUntil.IsZero() && v.parkedUntil.IsZero()
+		v.pausedUntil.IsZero() && v.suspendedUntil.IsZero()
 	return v
 }
 
@@ -105,9 +105,9 @@ func (v *view) refuse(provider string, now time.Time) *resilience.Refusal {
 	case v.manual:
 		return refusal(resilience.ReasonOpen, time.Time{})
 	case v.locked:
-		return refusal(resilience.ReasonParked, time.Time{})
-	case v.parkedUntil.After(now):
-		return refusal(resilience.ReasonParked, v.parkedUntil)
+		return refusal(resilience.ReasonSuspended, time.Time{})
+	case v.suspendedUntil.After(now):
+		return refusal(resilience.ReasonSuspended, v.suspendedUntil)
 	case v.state == gobreaker.StateOpen && v.retryAt.After(now):
 		return refusal(resilience.ReasonOpen, v.retryAt)
 	case v.state == gobreaker.StateHalfOpen && v.leaseEnd.After(now):
@@ -145,9 +145,9 @@ func (v *view) circuit(cfg resilience.GateConfig, failures int, now time.Time) r
 	}
 	switch {
 	case v.locked:
-		c.ParkedUntil, c.ParkedFor = resilience.Indefinitely, "auth"
-	case v.parkedUntil.After(now):
-		c.ParkedUntil, c.ParkedFor = wall(v.parkedUntil), v.parkedFor
+		c.SuspendedUntil, c.SuspendedFor = resilience.Indefinitely, "auth"
+	case v.suspendedUntil.After(now):
+		c.SuspendedUntil, c.SuspendedFor = wall(v.suspendedUntil), v.suspendedFor
 	}
 	return c
 }

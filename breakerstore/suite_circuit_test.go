@@ -12,7 +12,6 @@ import (
 	"github.com/sony/gobreaker/v2"
 
 	"backstop/lead"
-	"backstop/providers"
 	"backstop/resilience"
 )
 
@@ -21,7 +20,7 @@ var circuitSuite = map[string]func(*testing.T, server){
 	"lost update: of 100 concurrent failures none is lost and one trips": func(t *testing.T, s server) {
 		fleet := s.fleet(t, 3, resilience.GateConfig{Failures: 100})
 		var wg sync.WaitGroup
-		var passes []resilience.Pass
+		var passes []resilience.Permit
 		for i := range 100 {
 			passes = append(passes, fleet[i%3].enter())
 		}
@@ -39,7 +38,7 @@ var circuitSuite = map[string]func(*testing.T, server){
 	},
 	"100 concurrent failures at a threshold of 5 trip once": func(t *testing.T, s server) {
 		fleet := s.fleet(t, 3, resilience.GateConfig{})
-		var passes []resilience.Pass
+		var passes []resilience.Permit
 		for i := range 100 {
 			passes = append(passes, fleet[i%3].enter())
 		}
@@ -76,9 +75,9 @@ var circuitSuite = map[string]func(*testing.T, server){
 		for _, r := range fleet {
 			r.sees(gobreaker.StateOpen)
 		}
-		var probe resilience.Pass
+		var probe resilience.Permit
 		fleet[1].soon("probes", func() bool {
-			p, err := fleet[1].Enter(context.Background(), api)
+			p, err := fleet[1].Acquire(context.Background(), api)
 			probe = p
 			return err == nil
 		})
@@ -129,7 +128,7 @@ var circuitSuite = map[string]func(*testing.T, server){
 		var wg sync.WaitGroup
 		for i := range 48 {
 			wg.Go(func() {
-				p, err := fleet[i%3].Enter(context.Background(), api)
+				p, err := fleet[i%3].Acquire(context.Background(), api)
 				switch {
 				case err == nil && p.Probe():
 					probes.Add(1)
@@ -151,7 +150,7 @@ var circuitSuite = map[string]func(*testing.T, server){
 		var last time.Duration
 		for range 3 {
 			r.soon("probes", func() bool {
-				p, err := r.Enter(context.Background(), api)
+				p, err := r.Acquire(context.Background(), api)
 				if err != nil {
 					return false
 				}
@@ -204,14 +203,14 @@ var circuitSuite = map[string]func(*testing.T, server){
 	},
 	"panic: it counts as a failure and ends the probe": func(t *testing.T, s server) {
 		r := s.fleet(t, 1, resilience.GateConfig{Failures: 1, Cooldown: 50 * time.Millisecond})[0]
-		panics := providers.Call{Do: func(context.Context) providers.Answer { panic("fault in a client") }}
+		panics := func(context.Context) resilience.Result { panic("fault in a client") }
 		ask := func() error {
-			_, _, err := resilience.Ask(context.Background(), r, api, time.Second, panics, time.Now)
+			_, err := resilience.Do(context.Background(), r, api, resilience.Within(time.Second), time.Now, panics)
 			return err
 		}
 		var p *resilience.PanicError
 		if err := ask(); !errors.As(err, &p) {
-			t.Fatalf("Ask: %v", err)
+			t.Fatalf("Do: %v", err)
 		}
 		r.refuses(resilience.ReasonOpen, 0)
 		r.soon("probes", func() bool { return errors.As(ask(), &p) })
@@ -224,7 +223,7 @@ var circuitSuite = map[string]func(*testing.T, server){
 		first := fleet[0].enter()
 		waited := make(chan error, 1)
 		go func() {
-			_, err := fleet[1].Enter(context.Background(), api)
+			_, err := fleet[1].Acquire(context.Background(), api)
 			waited <- err
 		}()
 		slots := "backstop:gate:{" + api + "}:slots"
@@ -236,7 +235,7 @@ var circuitSuite = map[string]func(*testing.T, server){
 	},
 	"results of calls begun before a change of state change nothing": func(t *testing.T, s server) {
 		fleet := s.fleet(t, 2, resilience.GateConfig{Cooldown: 50 * time.Millisecond})
-		early := []resilience.Pass{fleet[0].enter(), fleet[1].enter(), fleet[1].enter()}
+		early := []resilience.Permit{fleet[0].enter(), fleet[1].enter(), fleet[1].enter()}
 		fleet[0].call(5, failed)
 		early[0].Done(failed)
 		probe := waitForProbe(fleet[1])
@@ -278,11 +277,11 @@ var circuitSuite = map[string]func(*testing.T, server){
 }
 
 // waitForProbe waits until the replica gets the probe.
-func waitForProbe(r *replica) resilience.Pass {
+func waitForProbe(r *replica) resilience.Permit {
 	r.t.Helper()
-	var probe resilience.Pass
+	var probe resilience.Permit
 	r.soon("gets the probe", func() bool {
-		p, err := r.Enter(context.Background(), api)
+		p, err := r.Acquire(context.Background(), api)
 		if err != nil {
 			return false
 		}

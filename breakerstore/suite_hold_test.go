@@ -27,7 +27,7 @@ var holdSuite = map[string]func(*testing.T, server){
 			t.Fatal(err)
 		}
 		fleet[1].soon("may call", func() bool {
-			_, err := fleet[1].Enter(context.Background(), api)
+			_, err := fleet[1].Acquire(context.Background(), api)
 			return err == nil
 		})
 	},
@@ -47,7 +47,7 @@ var holdSuite = map[string]func(*testing.T, server){
 	},
 	"429s lower the shared rate once a second and it climbs back": func(t *testing.T, s server) {
 		fleet := s.fleet(t, 2, resilience.GateConfig{Limits: []resilience.Limit{{Rate: 100, Per: time.Second}}})
-		passes := []resilience.Pass{fleet[0].enter(), fleet[1].enter(), fleet[0].enter()}
+		passes := []resilience.Permit{fleet[0].enter(), fleet[1].enter(), fleet[0].enter()}
 		for _, p := range passes {
 			p.Done(rateLimited)
 		}
@@ -71,21 +71,21 @@ var holdSuite = map[string]func(*testing.T, server){
 		renewed := s.fleet(t, 1, resilience.GateConfig{Fingerprint: "new"}, func(o *breakerstore.Options) { o.Replica = "renewed" })
 		old[0].call(1, resilience.Result{Class: lead.ClassAuth})
 		for _, r := range old {
-			r.refuses(resilience.ReasonParked, -1)
+			r.refuses(resilience.ReasonSuspended, -1)
 		}
 		renewed[0].call(1, succeeded)
 		c := old[1].circuit()
-		if c.ParkedFor != "auth" || !c.ParkedUntil.Equal(resilience.Indefinitely) {
+		if c.SuspendedFor != "auth" || !c.SuspendedUntil.Equal(resilience.Indefinitely) {
 			t.Fatalf("circuit %+v", c)
 		}
 		renewed[0].call(1, resilience.Result{Class: lead.ClassAuth})
-		renewed[0].refuses(resilience.ReasonParked, -1)
-		old[0].refuses(resilience.ReasonParked, -1)
+		renewed[0].refuses(resilience.ReasonSuspended, -1)
+		old[0].refuses(resilience.ReasonSuspended, -1)
 		if err := renewed[0].Close(t.Context(), api); err != nil {
 			t.Fatal(err)
 		}
 		old[0].soon("may call", func() bool {
-			_, err := old[0].Enter(context.Background(), api)
+			_, err := old[0].Acquire(context.Background(), api)
 			return err == nil
 		})
 	},
@@ -141,7 +141,7 @@ var holdSuite = map[string]func(*testing.T, server){
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
 		began := time.Now()
-		if _, err := r.Enter(ctx, api); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := r.Acquire(ctx, api); !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatalf("Enter: %v", err)
 		}
 		if took := time.Since(began); took > 500*time.Millisecond {

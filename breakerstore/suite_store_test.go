@@ -41,7 +41,7 @@ var storeSuite = map[string]func(*testing.T, server){
 		fleet := s.fleet(t, 2, resilience.GateConfig{Limits: []resilience.Limit{{Rate: 100, Per: time.Second}}})
 		fleet[0].call(1, resilience.Result{Class: lead.ClassQuotaExhausted, Until: time.Now().Add(time.Hour)})
 		for _, r := range fleet {
-			r.refuses(resilience.ReasonParked, time.Hour)
+			r.refuses(resilience.ReasonSuspended, time.Hour)
 		}
 		rdb := s.client(t)
 		if err := rdb.FlushAll(t.Context()).Err(); err != nil {
@@ -50,12 +50,12 @@ var storeSuite = map[string]func(*testing.T, server){
 		if err := rdb.ScriptFlush(t.Context()).Err(); err != nil {
 			t.Fatal(err)
 		}
-		fleet[0].soon("puts the parking back", func() bool { return !fleet[0].circuit().ParkedUntil.IsZero() })
+		fleet[0].soon("puts the parking back", func() bool { return !fleet[0].circuit().SuspendedUntil.IsZero() })
 		if err := fleet[1].Close(t.Context(), api); err != nil {
 			t.Fatal(err)
 		}
 		fleet[0].soon("may call", func() bool {
-			p, err := fleet[0].Enter(context.Background(), api)
+			p, err := fleet[0].Acquire(context.Background(), api)
 			if err == nil {
 				p.Done(succeeded)
 			}

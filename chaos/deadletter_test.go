@@ -8,7 +8,7 @@ import (
 
 	"github.com/hibiken/asynq"
 
-	"backstop/tasks"
+	"backstop/queue"
 	"backstop/testkit"
 )
 
@@ -37,21 +37,21 @@ func (r *run) fillArchive(n int) {
 	client := asynq.NewClient(asynq.RedisClientOpt{Addr: r.Redis.Addr()})
 	defer client.Close()
 	for i := range n {
-		p := tasks.Payload{LeadID: fmt.Sprintf("ld_gone%d", i), RequestID: "req_gone", Generation: 1}
+		p := queue.Payload{LeadID: fmt.Sprintf("ld_gone%d", i), RequestID: "req_gone", Generation: 1}
 		b, err := p.Encode()
 		if err != nil {
 			r.t.Fatal(err)
 		}
 		// In the future, so that no worker takes it before it is in the archive.
-		_, err = client.Enqueue(asynq.NewTask(tasks.TypeEnrich, b), asynq.TaskID(tasks.EnrichID(p.LeadID, 1)),
-			asynq.Queue(tasks.QueueEnrich), asynq.ProcessIn(time.Hour))
+		_, err = client.Enqueue(asynq.NewTask(queue.TypeEnrich, b), asynq.TaskID(queue.EnrichID(p.LeadID, 1)),
+			asynq.Queue(queue.QueueEnrich), asynq.ProcessIn(time.Hour))
 		if err != nil {
 			r.t.Fatal(err)
 		}
 	}
 	inspector := asynq.NewInspector(asynq.RedisClientOpt{Addr: r.Redis.Addr()})
 	defer inspector.Close()
-	if _, err := inspector.ArchiveAllScheduledTasks(tasks.QueueEnrich); err != nil {
+	if _, err := inspector.ArchiveAllScheduledTasks(queue.QueueEnrich); err != nil {
 		r.t.Fatal(err)
 	}
 }
@@ -61,7 +61,7 @@ func (r *run) archived() int64 {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), 10*time.Second)
 	defer cancel()
-	n, err := r.Redis.Client().ZCard(ctx, "asynq:{"+tasks.QueueEnrich+"}:archived").Result()
+	n, err := r.Redis.Client().ZCard(ctx, "asynq:{"+queue.QueueEnrich+"}:archived").Result()
 	if err != nil {
 		r.t.Fatal(err)
 	}

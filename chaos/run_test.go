@@ -13,7 +13,7 @@ import (
 
 	"backstop/ledger"
 	"backstop/providers/sandbox"
-	"backstop/tasks"
+	"backstop/queue"
 	"backstop/testkit"
 	"backstop/testkit/fleet"
 )
@@ -158,7 +158,7 @@ func (r *run) active() int64 {
 	if r.redis == nil {
 		r.redis = r.Redis.Client()
 	}
-	n, err := r.redis.LLen(ctx, "asynq:{"+tasks.QueueEnrich+"}:active").Result()
+	n, err := r.redis.LLen(ctx, "asynq:{"+queue.QueueEnrich+"}:active").Result()
 	if err != nil {
 		r.t.Fatal(err)
 	}

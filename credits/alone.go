@@ -4,12 +4,13 @@ import (
 	"context"
 	"time"
 
-	"backstop/resilience"
+	"backstop/chain"
+	"backstop/outage"
 )
 
 // alone decides without Redis, by the ledger and by what this process has spent
 // since.
-func (s *Store) alone(ctx context.Context, r *reservation) (*resilience.CapReached, error) {
+func (s *Store) alone(ctx context.Context, r *reservation) (*chain.CapReached, error) {
 	p := r.provider
 	known := s.known(ctx, p, r.at)
 	switch {
@@ -18,7 +19,7 @@ func (s *Store) alone(ctx context.Context, r *reservation) (*resilience.CapReach
 	case known == nil:
 		s.o.Refused(p.name, unknown)
 		full := p.reached(0, r.at)
-		full.Until, full.Unknown = r.at.Add(lookAgain).UTC(), true
+		full.Until, full.Unknown = r.at.Add(outage.RetryAfter).UTC(), true
 		return full, nil
 	}
 	if full := p.admit(r, known); full >= 0 {

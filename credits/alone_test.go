@@ -20,8 +20,8 @@ func TestWithoutRedisAProcessKeepsToTheCapsByItself(t *testing.T) {
 	under := r.must(2)
 	free := r.must(3)
 	r.full(0.5)
-	free.Settle(t.Context(), 0)
-	r.must(2).Settle(t.Context(), 7) // counts as its price
+	free.Commit(t.Context(), 0)
+	r.must(2).Commit(t.Context(), 7) // counts as its price
 	r.pay(1)
 	r.full(0.000001)
 	want := []credits.Usage{{Provider: api, Per: "day", Used: 10, Cap: 10}, {Provider: api, Per: "month", Used: 10, Cap: 12}}
@@ -37,7 +37,7 @@ func TestWithoutRedisAProcessKeepsToTheCapsByItself(t *testing.T) {
 	r.advance(credits.Unwritten)
 	r.full(0.5)
 	r.advance(credits.EveryAway)
-	under.Settle(t.Context(), 1)
+	under.Commit(t.Context(), 1)
 	r.pay(1)
 	if full := r.full(0.5); full.Per != "day" {
 		t.Errorf("%v", full)
@@ -67,7 +67,7 @@ func TestWithoutRedisWhatIsNotWrittenDownYetCounts(t *testing.T) {
 func TestWithoutRedisOthersAreSeenThroughTheLedger(t *testing.T) {
 	b := &books{}
 	one, other := newReplica(t, testkit.FreeAddr(t), b, 10, 0, brief), newReplica(t, testkit.FreeAddr(t), b, 10, 0, brief)
-	other.must(1).Settle(t.Context(), 0)
+	other.must(1).Commit(t.Context(), 0)
 	one.pay(6)
 	b.record(api, noon, 6)
 	other.pay(5) // the overshoot that is documented

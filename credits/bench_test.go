@@ -17,7 +17,7 @@ func BenchmarkCall(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		call.Settle(ctx, 0.5)
+		call.Commit(ctx, 0.5)
 	}
 }
 

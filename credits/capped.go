@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sync/singleflight"
 
-	"backstop/resilience"
+	"backstop/chain"
 )
 
 // A capped provider is one with at least one cap.
@@ -59,9 +59,9 @@ func (p *capped) keys(t time.Time) []string {
 }
 
 // reached is the error of a call at t that the i-th limit has no room for.
-func (p *capped) reached(i int, t time.Time) *resilience.CapReached {
+func (p *capped) reached(i int, t time.Time) *chain.CapReached {
 	l := p.limits[i]
-	return &resilience.CapReached{Provider: p.name, Cap: l.credits, Per: l.per, Until: spanOf(l.per, t).ends}
+	return &chain.CapReached{Provider: p.name, Cap: l.credits, Per: l.per, Until: spanOf(l.per, t).ends}
 }
 
 // announces reports whether this is the first refusal of the i-th limit's period.

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 
+	"backstop/chain"
 	"backstop/credits"
-	"backstop/resilience"
 	"backstop/testkit"
 )
 
@@ -55,8 +55,8 @@ func TestWhatACallDidNotCostIsGivenBackOnce(t *testing.T) {
 			r.pay(8)
 			call := r.must(2)
 			r.full(0.000001)
-			call.Settle(t.Context(), c.spent)
-			call.Settle(t.Context(), 0)
+			call.Commit(t.Context(), c.spent)
+			call.Commit(t.Context(), 0)
 			if used := r.usage()[0].Used; used != 10-c.left {
 				t.Errorf("%s: %g is used", name, used)
 			}
@@ -64,13 +64,13 @@ func TestWhatACallDidNotCostIsGivenBackOnce(t *testing.T) {
 	})
 }
 
-func TestSettleGoesOnWhenTheCallerIsGone(t *testing.T) {
+func TestCommitGoesOnWhenTheCallerIsGone(t *testing.T) {
 	everywhere(t, func(t *testing.T, addr string) {
 		r := newReplica(t, addr, &books{}, 1, 0)
 		call := r.must(1)
 		gone, cancel := context.WithCancel(t.Context())
 		cancel()
-		call.Settle(gone, 0)
+		call.Commit(gone, 0)
 		if got := counter(t, client(t, addr)); got != 0 {
 			t.Errorf("%d micro-credits are counted", got)
 		}
@@ -81,16 +81,16 @@ func TestARefusalSaysWhichCapAndUntilWhen(t *testing.T) {
 	midnight, april := time.Date(2026, 3, 18, 0, 0, 0, 0, time.UTC), time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC)
 	for name, c := range map[string]struct {
 		day, month, spent, price float64
-		want                     resilience.CapReached
+		want                     chain.CapReached
 	}{
-		"the day's":               {1, 0, 1, 0.5, resilience.CapReached{Cap: 1, Per: "day", Until: midnight}},
-		"the month's":             {0, 1, 1, 0.5, resilience.CapReached{Cap: 1, Per: "month", Until: april}},
-		"the day's first":         {1, 2, 1, 0.5, resilience.CapReached{Cap: 1, Per: "day", Until: midnight}},
-		"both: the later one":     {1, 1, 1, 0.5, resilience.CapReached{Cap: 1, Per: "month", Until: april}},
-		"a day's above a month's": {5, 1, 1, 0.5, resilience.CapReached{Cap: 1, Per: "month", Until: april}},
-		"no room for so much":     {2, 0, 1, 1.5, resilience.CapReached{Cap: 2, Per: "day", Until: midnight}},
-		"more than any cap":       {2, 0, 1, 1e300, resilience.CapReached{Cap: 2, Per: "day", Until: midnight}},
-		"a price that is none":    {2, 0, 1, math.NaN(), resilience.CapReached{Cap: 2, Per: "day", Until: midnight}},
+		"the day's":               {1, 0, 1, 0.5, chain.CapReached{Cap: 1, Per: "day", Until: midnight}},
+		"the month's":             {0, 1, 1, 0.5, chain.CapReached{Cap: 1, Per: "month", Until: april}},
+		"the day's first":         {1, 2, 1, 0.5, chain.CapReached{Cap: 1, Per: "day", Until: midnight}},
+		"both: the later one":     {1, 1, 1, 0.5, chain.CapReached{Cap: 1, Per: "month", Until: april}},
+		"a day's above a month's": {5, 1, 1, 0.5, chain.CapReached{Cap: 1, Per: "month", Until: april}},
+		"no room for so much":     {2, 0, 1, 1.5, chain.CapReached{Cap: 2, Per: "day", Until: midnight}},
+		"more than any cap":       {2, 0, 1, 1e300, chain.CapReached{Cap: 2, Per: "day", Until: midnight}},
+		"a price that is none":    {2, 0, 1, math.NaN(), chain.CapReached{Cap: 2, Per: "day", Until: midnight}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			everywhere(t, func(t *testing.T, addr string) {
@@ -144,7 +144,7 @@ func TestASettlementAfterMidnightIsOfTheDayBefore(t *testing.T) {
 		late := r.must(1)
 		r.advance(12 * time.Hour)
 		r.pay(0.5)
-		late.Settle(t.Context(), 0)
+		late.Commit(t.Context(), 0)
 		if used := r.usage()[0].Used; used != 0.5 {
 			t.Errorf("%g of the new day is used", used)
 		}
@@ -180,11 +180,11 @@ func TestWhatHasNoCapAsksNobody(t *testing.T) {
 			if err != nil {
 				t.Fatalf("Reserve: %v", err)
 			}
-			call.Settle(t.Context(), price)
+			call.Commit(t.Context(), price)
 		}
 	}
 	capped := newReplica(t, testkit.FreeAddr(t), b, 1, 0)
-	capped.must(0).Settle(t.Context(), 0) // a call that costs nothing
+	capped.must(0).Commit(t.Context(), 0) // a call that costs nothing
 	if n := b.reads.Load(); n != 0 || len(r.usage()) != 0 {
 		t.Errorf("the ledger was read %d times; usage is %v", n, r.usage())
 	}

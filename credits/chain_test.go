@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"backstop/chain"
 	"backstop/lead"
 	"backstop/providers"
 	"backstop/resilience"
@@ -36,14 +37,14 @@ func TestAtTheCapALeadGoesToTheNextProvider(t *testing.T) {
 		unknown := providers.Answer{Class: lead.ClassNoData, Status: 404}
 		charged := providers.Answer{Class: lead.ClassNoData, Status: 404, Billed: true}
 		capped, next := &vendor{name: api, answer: unknown}, &vendor{name: "clearbit", answer: unknown}
-		c := &resilience.Chain{
+		c := &chain.Chain{
 			Providers: []providers.Provider{capped, next}, Gate: resilience.NewLocalGate(nil, resilience.LocalOptions{}),
-			Want: []lead.Field{lead.PersonName}, Retry: resilience.DefaultRetry, Pending: resilience.DefaultPending, Now: time.Now,
-			Rules: map[string]resilience.Rule{api: {Credits: 1}}, Credits: r.Store,
+			Want: []lead.Field{lead.PersonName}, Retry: resilience.DefaultRetry, Pending: chain.DefaultPending, Now: time.Now,
+			Rules: map[string]chain.Rule{api: {Credits: 1}}, Credits: r.Store,
 		}
 		walk := func() (said []string) {
 			l := lead.Lead{Email: "ann.lee@example.com"}
-			v, err := c.Walk(t.Context(), l, resilience.NewProgress(l, 1, time.Now()), resilience.Hooks{})
+			v, err := c.Walk(t.Context(), l, chain.NewProgress(l, 1, time.Now()), chain.Hooks{})
 			if err != nil {
 				t.Fatalf("Walk: %v", err)
 			}

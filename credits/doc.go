@@ -1,6 +1,6 @@
 // Package credits bounds what the fleet spends at a provider in a day and in a
 // month of UTC, so that a job that runs away stops spending: [Store] is
-// [resilience.Credits] on Redis.
+// [chain.Credits] on Redis.
 //
 // The ledger knows what was spent for good; Redis counts that and what is under
 // way. It keeps these promises:

@@ -1,5 +1,7 @@
 package credits
 
+import "backstop/outage"
+
 import "time"
 
 // What tests of ages and amounts need to know.
@@ -7,7 +9,7 @@ const (
 	Every     = every
 	EveryAway = everyAway
 	Oldest    = oldest
-	LookAgain = lookAgain
+	LookAgain = outage.RetryAfter
 	Unwritten = unwritten
 	KeptOn    = keptOn
 )

@@ -66,7 +66,7 @@ func spendAll(t *testing.T, replicas []*replica, b *books, limit, price float64)
 			} else {
 				under.Add(-each) // before anybody else can have it
 			}
-			call.Settle(ctx, cost)
+			call.Commit(ctx, cost)
 		}
 	}
 	var wg sync.WaitGroup

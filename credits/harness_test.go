@@ -14,8 +14,8 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 	"github.com/rs/zerolog"
 
+	"backstop/chain"
 	"backstop/credits"
-	"backstop/resilience"
 	"backstop/testkit"
 )
 
@@ -156,10 +156,10 @@ func newReplica(tb testing.TB, addr string, b *books, day, month float64, set ..
 }
 
 // take reserves a price, and gives nil when a cap has no room for it.
-func (r *replica) take(price float64) (resilience.Reservation, *resilience.CapReached) {
+func (r *replica) take(price float64) (chain.Reservation, *chain.CapReached) {
 	r.tb.Helper()
 	reservation, err := r.Reserve(context.Background(), api, price)
-	var full *resilience.CapReached
+	var full *chain.CapReached
 	if err != nil && !errors.As(err, &full) {
 		r.tb.Fatalf("Reserve: %v", err)
 	}
@@ -170,7 +170,7 @@ func (r *replica) take(price float64) (resilience.Reservation, *resilience.CapRe
 }
 
 // must reserves a price that there is room for.
-func (r *replica) must(price float64) resilience.Reservation {
+func (r *replica) must(price float64) chain.Reservation {
 	r.tb.Helper()
 	reservation, full := r.take(price)
 	if full != nil {
@@ -180,7 +180,7 @@ func (r *replica) must(price float64) resilience.Reservation {
 }
 
 // full fails the test unless there is no room for a price.
-func (r *replica) full(price float64) *resilience.CapReached {
+func (r *replica) full(price float64) *chain.CapReached {
 	r.tb.Helper()
 	_, full := r.take(price)
 	if full == nil {
@@ -192,7 +192,7 @@ func (r *replica) full(price float64) *resilience.CapReached {
 // pay makes a call that costs its price, without the ledger.
 func (r *replica) pay(price float64) {
 	r.tb.Helper()
-	r.must(price).Settle(context.Background(), price)
+	r.must(price).Commit(context.Background(), price)
 }
 
 func (r *replica) usage() []credits.Usage {

@@ -54,7 +54,7 @@ func TestAFlushedRedisForgetsNoMoreThanTheCallsUnderWay(t *testing.T) {
 		one.pay(5)
 		other.full(0.000001)
 		// The new counter does not have the reservation, so nothing comes back.
-		under.Settle(t.Context(), 0)
+		under.Commit(t.Context(), 0)
 		one.full(0.000001)
 		if got := counter(t, rdb); got != 10_000_000 {
 			t.Errorf("%d micro-credits are counted", got)
@@ -70,7 +70,7 @@ func TestASettlementAfterAFlushMakesNoCounter(t *testing.T) {
 		under := r.must(1)
 		b.record(api, noon, 8)
 		flush(t, rdb)
-		under.Settle(t.Context(), 1)
+		under.Commit(t.Context(), 1)
 		if n := rdb.DBSize(t.Context()).Val(); n != 0 {
 			t.Errorf("there are %d keys", n)
 		}
@@ -100,7 +100,7 @@ func TestAnOlderCopyIsRaisedToWhatTheLedgerKnows(t *testing.T) {
 		one, other := newReplica(t, addr, b, 10, 0), newReplica(t, addr, b, 10, 0)
 		one.pay(1)
 		b.record(api, noon, 1)
-		other.must(0.5).Settle(t.Context(), 0) // it has read the ledger, too
+		other.must(0.5).Commit(t.Context(), 0) // it has read the ledger, too
 		older := snapshot(t, rdb)
 		for range 7 {
 			one.pay(1)
@@ -126,12 +126,12 @@ func TestACounterNeverFallsBelowTheLedger(t *testing.T) {
 	everywhere(t, func(t *testing.T, addr string) {
 		b := &books{}
 		one, other := newReplica(t, addr, b, 10, 0), newReplica(t, addr, b, 10, 0)
-		other.must(0.5).Settle(t.Context(), 0) // its reading says that nothing was spent
+		other.must(0.5).Commit(t.Context(), 0) // its reading says that nothing was spent
 		under := one.must(4)
 		b.record(api, noon, 6) // by somebody whom Redis did not hear of
 		one.advance(credits.Every)
 		one.pay(1)
-		under.Settle(t.Context(), 0)
+		under.Commit(t.Context(), 0)
 		other.full(4.5)
 		other.pay(4)
 	})

@@ -18,11 +18,11 @@ func TestWhatIsSettledWithoutRedisIsGivenBackLater(t *testing.T) {
 	b := &books{}
 	r := newReplica(t, proxy.Addr(), b, 10, 0)
 	calls := []interface {
-		Settle(context.Context, float64)
+		Commit(context.Context, float64)
 	}{r.must(2), r.must(3), r.must(4)}
 	proxy.Cut()
 	for _, call := range calls {
-		call.Settle(t.Context(), 1)
+		call.Commit(t.Context(), 1)
 	}
 	proxy.Restore()
 	if got := counter(t, server.Client()); got != 9_000_000 {
@@ -54,7 +54,7 @@ func TestALostReplyCountsNothingTwice(t *testing.T) {
 	}
 	proxy.Restore()
 	r.advance(credits.LookAgain)
-	call.Settle(t.Context(), 1)
+	call.Commit(t.Context(), 1)
 	if got := counter(t, rdb); got != 2_000_000 {
 		t.Errorf("%d micro-credits are counted", got)
 	}
@@ -133,7 +133,7 @@ func TestASettlementWhoseReplyIsLostCountsOnce(t *testing.T) {
 		r.pay(1) // the scripts are known
 		call := r.must(4)
 		proxy.DropReplies()
-		call.Settle(t.Context(), 1)
+		call.Commit(t.Context(), 1)
 		if proxy.Dropped() == 0 {
 			t.Fatal("no reply got lost")
 		}

@@ -12,13 +12,13 @@ import (
 	"github.com/rs/zerolog"
 	"pgregory.net/rapid"
 
+	"backstop/chain"
 	"backstop/credits"
-	"backstop/resilience"
 )
 
 // A modelCall is a call of the model, from its reservation to the ledger.
 type modelCall struct {
-	resilience.Reservation
+	chain.Reservation
 	price, cost int64 // in thousandths
 	settled     bool
 	at          time.Time // when it was settled
@@ -70,7 +70,7 @@ func (m *model) reserve(t *rapid.T) {
 	s := m.replicas[rapid.IntRange(0, len(m.replicas)-1).Draw(t, "replica")]
 	price := rapid.Int64Range(1, 3000).Draw(t, "price")
 	call, err := s.Reserve(context.Background(), api, milli(price))
-	var full *resilience.CapReached
+	var full *chain.CapReached
 	switch {
 	case err == nil:
 		m.calls = append(m.calls, &modelCall{Reservation: call, price: price})
@@ -117,7 +117,7 @@ func (m *model) settle(t *rapid.T) {
 	c.cost = rapid.SampledFrom([]int64{0, c.price, c.price / 2}).Draw(t, "cost")
 	c.settled, c.at = true, m.clock.now()
 	for range rapid.IntRange(1, 2).Draw(t, "times") {
-		c.Settle(context.Background(), milli(c.cost))
+		c.Commit(context.Background(), milli(c.cost))
 	}
 }
 
@@ -202,7 +202,7 @@ func (m *model) rest(t *rapid.T) {
 		c := m.calls[0]
 		if !c.settled {
 			c.settled, c.cost = true, c.price
-			c.Settle(context.Background(), milli(c.cost))
+			c.Commit(context.Background(), milli(c.cost))
 		}
 		m.write(c)
 	}
@@ -210,7 +210,7 @@ func (m *model) rest(t *rapid.T) {
 	m.lost = 0
 	for _, s := range m.replicas {
 		if call, err := s.Reserve(context.Background(), api, 1e-6); err == nil { // it reads the ledger, and tells what it owes
-			call.Settle(context.Background(), 0)
+			call.Commit(context.Background(), 0)
 		}
 	}
 	all, err := m.replicas[0].Usage(context.Background())

@@ -34,7 +34,7 @@ func TestAHaltedRedisHoldsNobodyUp(t *testing.T) {
 		t.Errorf("Reserve took %s", took)
 	}
 	began = time.Now()
-	under.Settle(t.Context(), 0)
+	under.Commit(t.Context(), 0)
 	r.pay(5)
 	if took := time.Since(began); took > patience {
 		t.Errorf("the next ones took %s", took)
@@ -154,7 +154,7 @@ func TestAClockThatIsSetBackKeepsNeitherRedisAwayNorAReading(t *testing.T) {
 	if got := counter(t, server.Client()); got != 1_000_000 {
 		t.Errorf("%d micro-credits are counted", got)
 	}
-	r.must(1).Settle(t.Context(), 0) // it has read the ledger since Redis is back
+	r.must(1).Commit(t.Context(), 0) // it has read the ledger since Redis is back
 	b.record(api, noon, 9)
 	r.advance(-time.Hour)
 	r.full(1.5)

@@ -70,15 +70,15 @@ var errLedger = errors.New("the ledger cannot be read")
 // is logged.
 func (s *Store) read(ctx context.Context, p *capped, at time.Time) (*reading, error) {
 	v, err, _ := p.asking.Do(label(perDay, dayOf(at)), func() (any, error) {
-		if try, _ := s.ledger.admits(); !try {
+		if try, _ := s.ledger.Admits(); !try {
 			return nil, errLedger
 		}
 		r, err := s.ask(context.WithoutCancel(ctx), p, at)
 		if err != nil {
-			s.ledger.failed(fmt.Errorf("read what was spent at %s: %w", p.name, err))
+			s.ledger.Failed(fmt.Errorf("read what was spent at %s: %w", p.name, err))
 			return nil, errLedger
 		}
-		s.ledger.worked()
+		s.ledger.Worked()
 		p.learn(r)
 		return r, nil
 	})

@@ -9,7 +9,7 @@ import (
 // unlimited is the reservation of a call that no cap is for.
 type unlimited struct{}
 
-func (unlimited) Settle(context.Context, float64) {}
+func (unlimited) Commit(context.Context, float64) {}
 
 // A reservation is the price of one call.
 type reservation struct {
@@ -23,9 +23,9 @@ type reservation struct {
 	once     sync.Once
 }
 
-// Settle implements [resilience.Reservation]. What cost more than its price counts
+// Commit implements [chain.Reservation]. What cost more than its price counts
 // as its price until the ledger has it.
-func (r *reservation) Settle(ctx context.Context, credits float64) {
+func (r *reservation) Commit(ctx context.Context, credits float64) {
 	r.once.Do(func() {
 		spent := min(microsOf(credits), r.price)
 		r.provider.settle(r, spent, r.store.o.Now())
@@ -38,12 +38,12 @@ func (r *reservation) Settle(ctx context.Context, credits float64) {
 // tell gives back what a call did not cost. While Redis is away it is for the next
 // call of this process that reaches it.
 func (s *Store) tell(ctx context.Context, r *reservation, spent micros) {
-	if try, _ := s.redis.admits(); !try {
+	if try, _ := s.redis.Admits(); !try {
 		r.provider.owe(settlement{r.id, spent})
 		return
 	}
 	if err := s.settle(ctx, r, spent); err != nil {
-		s.redis.failed(err)
+		s.redis.Failed(err)
 		r.provider.owe(settlement{r.id, spent})
 		return
 	}

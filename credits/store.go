@@ -13,7 +13,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/rs/zerolog"
 
-	"backstop/resilience"
+	"backstop/chain"
+	"backstop/outage"
 )
 
 // Options are the options of a [Store].
@@ -60,11 +61,11 @@ type Store struct {
 	step      time.Duration // the longest that one question may take
 	providers map[string]*capped
 	names     []string // of the capped ones, sorted
-	redis     *outage
-	ledger    *outage
+	redis     *outage.Tracker
+	ledger    *outage.Tracker
 }
 
-var _ resilience.Credits = (*Store)(nil)
+var _ chain.Credits = (*Store)(nil)
 
 // New makes a Store. It asks neither Redis nor the ledger yet.
 //
@@ -102,14 +103,14 @@ func New(rdb redis.UniversalClient, o Options) (*Store, error) {
 		}
 	}
 	s.names = slices.Sorted(maps.Keys(s.providers))
-	s.redis = &outage{
-		log: o.Logger, now: o.Now, back: "the counters of credits can be reached again",
-		gone: "the counters of credits cannot be reached; until they can, each replica keeps to the caps by what the ledger says",
-	}
-	s.ledger = &outage{
-		log: o.Logger, now: o.Now, back: "what was spent can be read from the ledger again",
-		gone: "what was spent cannot be read from the ledger; the caps hold by what is counted, and where nothing is, calls that have a price are refused",
-	}
+	s.redis = outage.New(outage.Options{
+		Log: o.Logger, Event: "credits", Now: o.Now, Back: "the counters of credits can be reached again",
+		Gone: "the counters of credits cannot be reached; until they can, each replica keeps to the caps by what the ledger says",
+	})
+	s.ledger = outage.New(outage.Options{
+		Log: o.Logger, Event: "credits", Now: o.Now, Back: "what was spent can be read from the ledger again",
+		Gone: "what was spent cannot be read from the ledger; the caps hold by what is counted, and where nothing is, calls that have a price are refused",
+	})
 	return s, nil
 }
 
@@ -125,8 +126,8 @@ func (c Caps) check(provider string) error {
 	return nil
 }
 
-// Reserve implements [resilience.Credits].
-func (s *Store) Reserve(ctx context.Context, provider string, price float64) (resilience.Reservation, error) {
+// Reserve implements [chain.Credits].
+func (s *Store) Reserve(ctx context.Context, provider string, price float64) (chain.Reservation, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -150,8 +151,8 @@ func (s *Store) Reserve(ctx context.Context, provider string, price float64) (re
 }
 
 // book sets the price aside, in Redis if it can.
-func (s *Store) book(ctx context.Context, r *reservation) (*resilience.CapReached, error) {
-	try, back := s.redis.admits()
+func (s *Store) book(ctx context.Context, r *reservation) (*chain.CapReached, error) {
+	try, back := s.redis.Admits()
 	if !try {
 		return s.alone(ctx, r)
 	}
@@ -162,7 +163,7 @@ func (s *Store) book(ctx context.Context, r *reservation) (*resilience.CapReache
 	case errors.Is(err, errLedger):
 		return s.alone(ctx, r)
 	case err != nil:
-		s.redis.failed(err)
+		s.redis.Failed(err)
 		return s.alone(ctx, r)
 	}
 	s.worked()
@@ -190,7 +191,7 @@ func (s *Store) count(ctx context.Context, r *reservation, due bool) (answer int
 // worked notes that Redis was reached. When it comes back, what was spent without
 // it is in the ledger, and readings from before will not do.
 func (s *Store) worked() {
-	if !s.redis.worked() {
+	if !s.redis.Worked() {
 		return
 	}
 	for _, p := range s.providers {
@@ -199,7 +200,7 @@ func (s *Store) worked() {
 }
 
 // refuse tells of a call that the i-th limit has no room for.
-func (s *Store) refuse(r *reservation, i int) *resilience.CapReached {
+func (s *Store) refuse(r *reservation, i int) *chain.CapReached {
 	p := r.provider
 	full := p.reached(i, r.at)
 	s.o.Refused(p.name, full.Per)

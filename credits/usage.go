@@ -38,7 +38,7 @@ func (s *Store) Usage(ctx context.Context) ([]Usage, error) {
 
 // used is what is used of each limit of a provider.
 func (s *Store) used(ctx context.Context, p *capped, at time.Time) ([]micros, error) {
-	if try, back := s.redis.admits(); try {
+	if try, back := s.redis.Admits(); try {
 		known, _ := s.renewed(ctx, p, at, back)
 		used, err := s.counted(ctx, p, at, known)
 		if err == nil && used != nil {
@@ -49,7 +49,7 @@ func (s *Store) used(ctx context.Context, p *capped, at time.Time) ([]micros, er
 			return nil, ctx.Err()
 		}
 		if err != nil {
-			s.redis.failed(err)
+			s.redis.Failed(err)
 		}
 	}
 	known := s.known(ctx, p, at)

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"backstop/chain"
 	"backstop/intake"
 	"backstop/lead"
-	"backstop/resilience"
 )
 
 // spelling is the i-th person's address as the k-th source has it.
@@ -83,7 +83,7 @@ func checkSources(t *testing.T, outcomes map[string]lead.Outcome, n, sources int
 			for _, e := range o.Trail {
 				switch {
 				case e.Provider != "clearbit":
-				case resilience.IsKept(e):
+				case chain.IsCached(e):
 					kept++
 				default:
 					calls++

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"backstop/lead"
+	"backstop/ops"
 	"backstop/providers/sandbox"
-	"backstop/tasks"
 	"backstop/testkit"
 	kit "backstop/testkit/fleet"
 )
@@ -69,13 +69,13 @@ func (f *fleet) workers(n int, args ...string) []*testkit.Process {
 }
 
 // audit runs worker audit and returns its books.
-func (f *fleet) audit() tasks.Books {
+func (f *fleet) audit() ops.AuditCounts {
 	f.t.Helper()
 	return f.with().Audit()
 }
 
 // settled waits until no lead is open.
-func (f *fleet) settled(within time.Duration) tasks.Books {
+func (f *fleet) settled(within time.Duration) ops.AuditCounts {
 	f.t.Helper()
 	return f.with().WaitSettled(within)
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"backstop/intake"
-	"backstop/tasks"
+	"backstop/ops"
 )
 
 // A person who asks to be forgotten is, with everything in every spelling, and does
@@ -27,7 +27,7 @@ func TestAPersonIsForgotten(t *testing.T) {
 			if got := f.run(0, enqueuePackage, "forget", "ZENOBIA@acme.example", "--dry-run"); !strings.Contains(got, "would erase 3 leads") {
 				t.Errorf("the dry run says %q", got)
 			}
-			sum := decode[tasks.Erased](t, f.run(0, enqueuePackage, "forget", "ZENOBIA@acme.example", "--json"))
+			sum := decode[ops.Erased](t, f.run(0, enqueuePackage, "forget", "ZENOBIA@acme.example", "--json"))
 			if sum.Leads != 3 || sum.Outcomes != 2 || sum.Directory != 1 || sum.Tasks != 1 || sum.Answers == 0 || !sum.Remembered {
 				t.Errorf("it says %+v", sum)
 			}

@@ -102,7 +102,7 @@ func TestARefusedKeyParksTheProviderUntilTheKeyChanges(t *testing.T) {
 		t.Errorf("%d calls with a refused key", calls)
 	}
 	c := f.circuit("clearbit")
-	if c.ParkedFor != "auth" || !c.ParkedUntil.Equal(resilience.Indefinitely) {
+	if c.SuspendedFor != "auth" || !c.SuspendedUntil.Equal(resilience.Indefinitely) {
 		t.Errorf("worker circuits: %+v", c)
 	}
 	stopped(t, w)

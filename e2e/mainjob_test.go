@@ -13,7 +13,7 @@ import (
 
 	"backstop/intake"
 	"backstop/lead"
-	"backstop/tasks"
+	"backstop/queue"
 )
 
 // leads is how many a test hands on.
@@ -161,12 +161,12 @@ func (f *fleet) archived() map[string]string {
 	defer inspector.Close()
 	texts := map[string]string{}
 	for page := 1; ; page++ {
-		list, err := inspector.ListArchivedTasks(tasks.QueueEnrich, asynq.PageSize(500), asynq.Page(page))
+		list, err := inspector.ListArchivedTasks(queue.QueueEnrich, asynq.PageSize(500), asynq.Page(page))
 		if err != nil {
 			f.t.Fatal(err)
 		}
 		for _, info := range list {
-			p, err := tasks.DecodePayload(info.Payload)
+			p, err := queue.DecodePayload(info.Payload)
 			if err != nil {
 				f.t.Fatal(err)
 			}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"backstop/lead"
-	"backstop/tasks"
+	"backstop/ops"
 	"backstop/testkit"
 )
 
@@ -60,8 +60,8 @@ func TestLeadsOfAnOutageAreEnrichedByAReplay(t *testing.T) {
 	if lines := strings.Split(strings.TrimSpace(preview), "\n"); len(lines) != 1+n || lines[0] != "matched 12: would replay 12, skip 0" || !strings.HasPrefix(lines[n], "ld_") {
 		t.Errorf("the dry run says:\n%s", preview)
 	}
-	dry := decode[tasks.Replay](t, f.run(0, enqueuePackage, "replay", "--dry-run", "--json", "--source", "another"))
-	if dry != (tasks.Replay{}) {
+	dry := decode[ops.Replay](t, f.run(0, enqueuePackage, "replay", "--dry-run", "--json", "--source", "another"))
+	if dry != (ops.Replay{}) {
 		t.Errorf("leads of another source: %+v", dry)
 	}
 	if got := f.books()["clearbit"].Calls; got != calls || f.audit().Settled.Partial != n {
@@ -70,7 +70,7 @@ func TestLeadsOfAnOutageAreEnrichedByAReplay(t *testing.T) {
 
 	first := f.interruptedReplay()
 	began := time.Now()
-	rest := decode[tasks.Replay](t, f.run(0, enqueuePackage, "replay", "--rate", "4", "--json"))
+	rest := decode[ops.Replay](t, f.run(0, enqueuePackage, "replay", "--rate", "4", "--json"))
 	if took, least := time.Since(began), time.Duration(rest.Matched-1)*time.Second/4; took < least {
 		t.Errorf("%d leads at 4 a second took %s", rest.Matched, took)
 	}
@@ -78,14 +78,14 @@ func TestLeadsOfAnOutageAreEnrichedByAReplay(t *testing.T) {
 		t.Errorf("two replays: %+v and %+v", first, rest)
 	}
 	testkit.Eventually(t, time.Minute, "all outcomes have risen", func() bool { return f.audit().Settled.Enriched == n })
-	if again := decode[tasks.Replay](t, f.run(0, enqueuePackage, "replay", "--json")); again != (tasks.Replay{}) {
+	if again := decode[ops.Replay](t, f.run(0, enqueuePackage, "replay", "--json")); again != (ops.Replay{}) {
 		t.Errorf("a second replay finds %+v", again)
 	}
 	f.checkReplayed(n)
 }
 
 // interruptedReplay sends a replay an interrupt after some leads.
-func (f *fleet) interruptedReplay() tasks.Replay {
+func (f *fleet) interruptedReplay() ops.Replay {
 	f.t.Helper()
 	replayed := regexp.MustCompile(`"lead_id":"(ld_[a-z0-9]+)","event":"replayed"`)
 	p := f.start(enqueuePackage, "replay", "--rate", "2", "--json")
@@ -97,7 +97,7 @@ func (f *fleet) interruptedReplay() tasks.Replay {
 	if !strings.Contains(p.Stderr(), "running it again takes the rest") {
 		f.t.Errorf("nothing is said of the rest: %s", p.Stderr())
 	}
-	sum := decode[tasks.Replay](f.t, p.Stdout())
+	sum := decode[ops.Replay](f.t, p.Stdout())
 	if logged := len(replayed.FindAllString(p.Stderr(), -1)); sum.Replayed != logged || sum.Skipped != 0 {
 		f.t.Errorf("it says %+v, and has replayed %d", sum, logged)
 	}

@@ -9,10 +9,7 @@ import (
 )
 
 // A Ref names a generation of a lead.
-type Ref struct {
-	LeadID     string
-	Generation int
-}
+type Ref = lead.Run
 
 func scanRef(r *sql.Rows) (ref Ref, err error) { return ref, r.Scan(&ref.LeadID, &ref.Generation) }
 

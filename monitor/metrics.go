@@ -2,11 +2,15 @@ package monitor
 
 import (
 	"strconv"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
+	"backstop/chain"
 	"backstop/lead"
+	"backstop/ledger"
+	"backstop/reconcile"
 	"backstop/resilience"
 	"backstop/tasks"
 )
@@ -23,7 +27,10 @@ type Metrics struct {
 	leadSeconds, acceptedSeconds                  prometheus.Histogram
 }
 
-var _ tasks.Observer = (*Metrics)(nil)
+var (
+	_ tasks.Observer     = (*Metrics)(nil)
+	_ reconcile.Observer = (*Metrics)(nil)
+)
 
 // NewMetrics registers all metrics, the Go runtime's and the process's included.
 func NewMetrics() *Metrics {
@@ -66,7 +73,7 @@ func NewMetrics() *Metrics {
 
 // Trail counts a call, a kept answer, a skip or a fallback.
 func (m *Metrics) Trail(e lead.TrailEntry) {
-	if resilience.IsKept(e) {
+	if chain.IsCached(e) {
 		m.kept.WithLabelValues(e.Provider).Inc()
 		return
 	}
@@ -85,14 +92,17 @@ func (m *Metrics) Retry(provider string) { m.retries.WithLabelValues(provider).I
 // Snooze counts a lead that was put back without a failure.
 func (m *Metrics) Snooze() { m.snoozes.Inc() }
 
-// Settled counts an outcome.
-func (m *Metrics) Settled(s tasks.Settlement) {
-	m.settled.WithLabelValues(string(s.Status), string(s.Path)).Inc()
-	if s.Retried {
+// Settled counts an outcome, if it is the lead's now.
+func (m *Metrics) Settled(s ledger.Settlement, done ledger.Settled, acceptedAt lead.Time) {
+	if !done.Applied {
+		return
+	}
+	m.settled.WithLabelValues(string(done.Status), string(s.Path())).Inc()
+	if s.Retries > 0 {
 		m.retriedLeads.Inc()
 	}
-	m.leadSeconds.Observe(s.SinceStart.Seconds())
-	m.acceptedSeconds.Observe(s.SinceAccept.Seconds())
+	m.leadSeconds.Observe(time.Since(s.StartedAt.Time).Seconds())
+	m.acceptedSeconds.Observe(time.Since(acceptedAt.Time).Seconds())
 }
 
 // Rescued counts leads that the reconciler put back.

@@ -6,7 +6,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"backstop/lead"
 	"backstop/resilience"
 )
 
@@ -35,34 +34,4 @@ func TestDelaysGrowUpToTheBudget(t *testing.T) {
 			before = d
 		}
 	})
-}
-
-func TestStoredProgress(t *testing.T) {
-	now := time.Now()
-	load := func(s string, generation int) *resilience.Progress {
-		t.Helper()
-		p, err := resilience.LoadProgress([]byte(s), someLead, generation, now)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return p
-	}
-	for name, p := range map[string]*resilience.Progress{
-		"none":                      load("", 2),
-		"null":                      load("null", 2),
-		"one of an earlier run":     load(`{"generation":1,"attempt":7,"retries":3,"ended":"exhausted"}`, 2),
-		"one that a later run left": load(`{"generation":3,"attempt":7}`, 2),
-	} {
-		if p.Generation != 2 || p.Attempt != 0 || p.Retries != 0 || p.Ended != "" || p.Facts.Profile[lead.PersonEmail] != someLead.Email {
-			t.Errorf("%s: %+v, want a new one that knows what the source knows", name, p)
-		}
-	}
-	if p := load(`{"generation":2,"attempt":7}`, 2); p.Attempt != 7 {
-		t.Errorf("its own: %+v", p)
-	}
-	for _, damaged := range []string{"{", `{"generation":"2"}`, `[]`, `{"generation":2,"failed_at":"soon"}`} {
-		if _, err := resilience.LoadProgress([]byte(damaged), someLead, 2, now); err == nil {
-			t.Errorf("%s is loaded", damaged)
-		}
-	}
 }

@@ -13,10 +13,10 @@ import (
 // A Gate is passed by every call to a provider. It knows each provider's
 // circuit, rate limits and pauses.
 type Gate interface {
-	// Enter waits for a slot, no longer than the gate's patience, and returns a
-	// Pass for one call, which must be ended with Done. Otherwise the error is a
+	// Acquire waits for a slot, no longer than the provider's MaxWait, and returns a
+	// Permit for one call, which must be ended with Done. Otherwise the error is a
 	// *[Refusal], or ctx's own.
-	Enter(ctx context.Context, provider string) (Pass, error)
+	Acquire(ctx context.Context, provider string) (Permit, error)
 
 	// Circuits reports every provider that the gate knows, by name.
 	Circuits(ctx context.Context) ([]Circuit, error)
@@ -28,15 +28,15 @@ type Gate interface {
 	Close(ctx context.Context, provider string) error
 }
 
-// A Pass allows one call.
-type Pass interface {
+// A Permit allows one call.
+type Permit interface {
 	// Done reports how the call ended. Calls after the first do nothing.
 	Done(Result)
 	// Probe reports whether this call is the one that tests an open circuit.
 	Probe() bool
 }
 
-// Interruptible is a Pass that knows whether this process was stopped (SIGSTOP, a
+// Interruptible is a Permit that knows whether this process was stopped (SIGSTOP, a
 // frozen machine) while it was held. A call that failed then proves nothing about
 // its provider.
 type Interruptible interface{ Interrupted() bool }
@@ -53,11 +53,11 @@ type Reason string
 
 // The reasons for a refusal.
 const (
-	ReasonOpen   Reason = "circuit_open" // too many failures; RetryAt is when a probe may go
-	ReasonProbe  Reason = "probing"      // half-open and another call is the probe
-	ReasonPaused Reason = "paused"       // the provider asked to be left alone until RetryAt
-	ReasonParked Reason = "parked"       // out of quota, or its key was refused
-	ReasonRate   Reason = "rate"         // the next free slot, at RetryAt, is beyond the patience
+	ReasonOpen      Reason = "circuit_open" // too many failures; RetryAt is when a probe may go
+	ReasonProbe     Reason = "probing"      // half-open and another call is the probe
+	ReasonPaused    Reason = "paused"       // the provider asked to be left alone until RetryAt
+	ReasonSuspended Reason = "suspended"    // out of quota, or its key was refused
+	ReasonRate      Reason = "rate"         // the next free slot, at RetryAt, is beyond the patience
 )
 
 // A Refusal is the error of a gate that did not let a call pass.
@@ -93,17 +93,17 @@ func (r *Refusal) MustWait() bool { return r.Reason == ReasonRate || r.Reason ==
 
 // A Circuit is a provider's state as a gate sees it.
 type Circuit struct {
-	Provider    string    `json:"provider"`
-	State       string    `json:"state"`  // closed, open, half-open
-	Manual      bool      `json:"manual"` // opened by hand
-	Failures    int       `json:"failures"`
-	Trips       int64     `json:"trips"`                 // times it opened since it was first seen
-	RetryAt     time.Time `json:"retry_at,omitzero"`     // when an open circuit lets a probe pass
-	PausedUntil time.Time `json:"paused_until,omitzero"` // the provider asked for it
-	ParkedUntil time.Time `json:"parked_until,omitzero"` // out of quota; far in the future: until somebody acts
-	ParkedFor   string    `json:"parked_for,omitempty"`  // quota_exhausted or auth
-	Rate        float64   `json:"rate"`                  // calls a second now allowed; 0: unlimited
-	Limit       float64   `json:"limit"`                 // calls a second configured; 0: unlimited
+	Provider       string    `json:"provider"`
+	State          string    `json:"state"`  // closed, open, half-open
+	Manual         bool      `json:"manual"` // opened by hand
+	Failures       int       `json:"failures"`
+	Trips          int64     `json:"trips"`                    // times it opened since it was first seen
+	RetryAt        time.Time `json:"retry_at,omitzero"`        // when an open circuit lets a probe pass
+	PausedUntil    time.Time `json:"paused_until,omitzero"`    // the provider asked for it
+	SuspendedUntil time.Time `json:"suspended_until,omitzero"` // out of quota; far in the future: until somebody acts
+	SuspendedFor   string    `json:"suspended_for,omitempty"`  // quota_exhausted or auth
+	Rate           float64   `json:"rate"`                     // calls a second now allowed; 0: unlimited
+	Limit          float64   `json:"limit"`                    // calls a second configured; 0: unlimited
 }
 
 // A Transition is a change of a circuit's state, handed to hooks.

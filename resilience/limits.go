@@ -31,9 +31,9 @@ type GateConfig struct {
 	Cooldown time.Duration // an open circuit lets one probe pass after so long
 	Timeout  time.Duration // the longest that one call can take
 
-	// Patience is the longest that Enter waits for a slot; a longer wait is
+	// MaxWait is the longest that Enter waits for a slot; a longer wait is
 	// refused with ReasonRate, so that no worker slot is held meanwhile.
-	Patience time.Duration
+	MaxWait time.Duration
 	// MaxPause caps how long a provider's "wait" is believed.
 	MaxPause time.Duration
 
@@ -60,7 +60,7 @@ const (
 	DefaultWindow   = 120 * time.Second
 	DefaultCooldown = 30 * time.Second
 	DefaultTimeout  = 5 * time.Second
-	DefaultPatience = 2 * time.Second
+	DefaultMaxWait  = 2 * time.Second
 	DefaultMaxPause = 15 * time.Minute
 )
 
@@ -77,7 +77,7 @@ func (c GateConfig) WithDefaults() GateConfig {
 	def(&c.Window, DefaultWindow)
 	def(&c.Cooldown, DefaultCooldown)
 	def(&c.Timeout, DefaultTimeout)
-	def(&c.Patience, DefaultPatience)
+	def(&c.MaxWait, DefaultMaxWait)
 	def(&c.MaxPause, DefaultMaxPause)
 	return c
 }
@@ -93,7 +93,7 @@ func (c GateConfig) Validate() error {
 		}
 	}
 	for what, d := range map[string]time.Duration{
-		"window": c.Window, "cooldown": c.Cooldown, "timeout": c.Timeout, "patience": c.Patience,
+		"window": c.Window, "cooldown": c.Cooldown, "timeout": c.Timeout, "patience": c.MaxWait,
 		"max_pause": c.MaxPause, "max_cooldown": c.MaxCooldown,
 	} {
 		if d < 0 {
@@ -123,8 +123,8 @@ const (
 	Climb = 0.01
 	// DefaultPause is the pause after a rate_limited answer that names none.
 	DefaultPause = time.Second
-	// MaxPark caps how far away the renewal of a quota is believed to be.
-	MaxPark = 32 * 24 * time.Hour
+	// MaxSuspension caps how far away the renewal of a quota is believed to be.
+	MaxSuspension = 32 * 24 * time.Hour
 )
 
 // Indefinitely is the end of a parking that only a new configuration or an
@@ -187,21 +187,21 @@ func (c GateConfig) PauseFor(r Result) time.Duration {
 	return min(max(r.Wait, 0), c.MaxPause)
 }
 
-// ParkUntil is when the provider may be called again after r; zero if r does not
+// SuspendUntil is when the provider may be called again after r; zero if r does not
 // park it.
-func (c GateConfig) ParkUntil(r Result, now time.Time) time.Time {
+func (c GateConfig) SuspendUntil(r Result, now time.Time) time.Time {
 	switch r.Class {
 	case lead.ClassAuth:
 		return Indefinitely
 	case lead.ClassQuotaExhausted:
-		latest := now.Add(MaxPark)
+		latest := now.Add(MaxSuspension)
 		switch {
 		case r.Until.After(latest):
 			return latest
 		case r.Until.After(now):
 			return r.Until
 		case r.Wait > 0:
-			return now.Add(min(r.Wait, MaxPark))
+			return now.Add(min(r.Wait, MaxSuspension))
 		}
 		return now.Add(c.MaxPause)
 	}

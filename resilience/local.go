@@ -67,9 +67,9 @@ func (g *LocalGate) SetShare(n int) {
 }
 
 // Enter implements [Gate].
-func (g *LocalGate) Enter(ctx context.Context, provider string) (Pass, error) {
+func (g *LocalGate) Acquire(ctx context.Context, provider string) (Permit, error) {
 	p := g.provider(provider)
-	deadline := g.now().Add(p.cfg.Patience)
+	deadline := g.now().Add(p.cfg.MaxWait)
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -102,7 +102,7 @@ func (g *LocalGate) book(p *localProvider, deadline time.Time) (time.Time, error
 
 // admit lets a call go whose slot has come. With neither a pass nor an error, a
 // pause began meanwhile and the caller needs another slot.
-func (g *LocalGate) admit(p *localProvider) (Pass, error) {
+func (g *LocalGate) admit(p *localProvider) (Permit, error) {
 	defer g.hooks.deliver(p)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -114,7 +114,7 @@ func (g *LocalGate) admit(p *localProvider) (Pass, error) {
 	if err != nil {
 		return nil, err
 	}
-	pass := &localPass{gate: g, p: p, done: done, probe: probe}
+	pass := &localPermit{gate: g, p: p, done: done, probe: probe}
 	if probe {
 		p.circuit.lend(pass, now)
 	}
@@ -159,7 +159,7 @@ func (g *LocalGate) Close(_ context.Context, provider string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.circuit.close("by hand")
-	p.pausedUntil, p.parkedUntil, p.parkedFor = time.Time{}, time.Time{}, ""
+	p.pausedUntil, p.suspendedUntil, p.suspendedFor = time.Time{}, time.Time{}, ""
 	p.slots.restore()
 	return nil
 }
@@ -172,7 +172,7 @@ func (g *LocalGate) Adopt(c Circuit) {
 	defer p.mu.Unlock()
 	now := g.now()
 	p.pausedUntil = c.PausedUntil
-	p.parkedUntil, p.parkedFor = c.ParkedUntil, c.ParkedFor
+	p.suspendedUntil, p.suspendedFor = c.SuspendedUntil, c.SuspendedFor
 	if c.State == gobreaker.StateClosed.String() {
 		p.circuit.close("")
 	} else {

@@ -41,7 +41,7 @@ type localCircuit struct {
 	retryAt  time.Time
 	trips    int64
 	manual   bool
-	probe    *localPass
+	probe    *localPermit
 	leaseEnd time.Time
 
 	forced  bool // the breaker is being opened from outside
@@ -149,7 +149,7 @@ func (c *localCircuit) state() gobreaker.State {
 func (c *localCircuit) allow() (func(error), error) { return c.cb.Allow() }
 
 // lend notes that the pass is the probe.
-func (c *localCircuit) lend(pass *localPass, now time.Time) {
+func (c *localCircuit) lend(pass *localPermit, now time.Time) {
 	c.probe, c.leaseEnd = pass, now.Add(c.cfg.Lease())
 }
 
@@ -162,7 +162,7 @@ func (c *localCircuit) reclaim(now time.Time) {
 
 // settle follows up on the end of a call: a probe that failed has opened the
 // circuit for gobreaker's fixed time-out, which may be too short by now.
-func (c *localCircuit) settle(pass *localPass) {
+func (c *localCircuit) settle(pass *localPermit) {
 	if c.probe != pass {
 		return
 	}

@@ -14,12 +14,12 @@ import (
 type localProvider struct {
 	cfg GateConfig
 
-	mu          sync.Mutex // guards what follows
-	circuit     *localCircuit
-	slots       *slots
-	pausedUntil time.Time
-	parkedUntil time.Time
-	parkedFor   string
+	mu             sync.Mutex // guards what follows
+	circuit        *localCircuit
+	slots          *slots
+	pausedUntil    time.Time
+	suspendedUntil time.Time
+	suspendedFor   string
 }
 
 func newLocalProvider(cfg GateConfig, share int, now func() time.Time) *localProvider {
@@ -63,10 +63,10 @@ func (p *localProvider) refuse(now time.Time) error {
 	switch {
 	case p.circuit.manual:
 		return p.refusal(ReasonOpen, time.Time{})
-	case p.parkedUntil.Equal(Indefinitely):
-		return p.refusal(ReasonParked, time.Time{})
-	case p.parkedUntil.After(now):
-		return p.refusal(ReasonParked, p.parkedUntil)
+	case p.suspendedUntil.Equal(Indefinitely):
+		return p.refusal(ReasonSuspended, time.Time{})
+	case p.suspendedUntil.After(now):
+		return p.refusal(ReasonSuspended, p.suspendedUntil)
 	}
 	p.circuit.reclaim(now)
 	switch p.circuit.state() {
@@ -105,8 +105,8 @@ func (p *localProvider) obey(r Result, now time.Time) {
 	if r.Class == lead.ClassRateLimited {
 		p.slots.slow(now)
 	}
-	if until := p.cfg.ParkUntil(r, now); until.After(p.parkedUntil) {
-		p.parkedUntil, p.parkedFor = until, string(r.Class)
+	if until := p.cfg.SuspendUntil(r, now); until.After(p.suspendedUntil) {
+		p.suspendedUntil, p.suspendedFor = until, string(r.Class)
 	}
 }
 
@@ -133,8 +133,8 @@ func (p *localProvider) report(now time.Time) Circuit {
 	if p.pausedUntil.After(now) {
 		c.PausedUntil = p.pausedUntil
 	}
-	if p.parkedUntil.After(now) {
-		c.ParkedUntil, c.ParkedFor = p.parkedUntil, p.parkedFor
+	if p.suspendedUntil.After(now) {
+		c.SuspendedUntil, c.SuspendedFor = p.suspendedUntil, p.suspendedFor
 	}
 	return c
 }

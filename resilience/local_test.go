@@ -42,9 +42,9 @@ func localGate(cfg resilience.GateConfig) (*resilience.LocalGate, func() []strin
 	}
 }
 
-func enter(t *testing.T, g resilience.Gate) resilience.Pass {
+func enter(t *testing.T, g resilience.Gate) resilience.Permit {
 	t.Helper()
-	pass, err := g.Enter(t.Context(), api)
+	pass, err := g.Acquire(t.Context(), api)
 	if err != nil {
 		t.Fatalf("Enter: %v", err)
 	}
@@ -63,7 +63,7 @@ func call(t *testing.T, g resilience.Gate, n int, r resilience.Result) {
 // a negative one means for good.
 func refused(t *testing.T, g resilience.Gate, why resilience.Reason, after time.Duration) {
 	t.Helper()
-	_, err := g.Enter(t.Context(), api)
+	_, err := g.Acquire(t.Context(), api)
 	var r *resilience.Refusal
 	if !errors.As(err, &r) {
 		t.Fatalf("Enter: %v, want a refusal", err)
@@ -159,7 +159,7 @@ func TestLocalCircuit(t *testing.T) {
 		},
 		"results of calls begun before it opened change nothing": func(t *testing.T) {
 			g, seen := localGate(resilience.GateConfig{})
-			early := []resilience.Pass{enter(t, g), enter(t, g)}
+			early := []resilience.Permit{enter(t, g), enter(t, g)}
 			call(t, g, 5, failed)
 			time.Sleep(30 * time.Second)
 			probe := enter(t, g)
@@ -302,7 +302,7 @@ func TestLocalPauses(t *testing.T) {
 		},
 		"rate_limited lowers the rate once a second and it climbs back": func(t *testing.T) {
 			g, _ := localGate(tenASecond)
-			passes := []resilience.Pass{enter(t, g), enter(t, g), enter(t, g)}
+			passes := []resilience.Permit{enter(t, g), enter(t, g), enter(t, g)}
 			for _, p := range passes {
 				p.Done(resilience.Result{Class: lead.ClassRateLimited})
 			}
@@ -317,8 +317,8 @@ func TestLocalPauses(t *testing.T) {
 		"a used-up quota parks it until the reset": func(t *testing.T) {
 			g, _ := localGate(resilience.GateConfig{})
 			call(t, g, 1, resilience.Result{Class: lead.ClassQuotaExhausted, Until: time.Now().Add(9 * time.Hour)})
-			refused(t, g, resilience.ReasonParked, 9*time.Hour)
-			if got := circuit(t, g); got.ParkedFor != "quota_exhausted" {
+			refused(t, g, resilience.ReasonSuspended, 9*time.Hour)
+			if got := circuit(t, g); got.SuspendedFor != "quota_exhausted" {
 				t.Fatalf("circuit %+v", got)
 			}
 			time.Sleep(9 * time.Hour)
@@ -328,8 +328,8 @@ func TestLocalPauses(t *testing.T) {
 			g, _ := localGate(resilience.GateConfig{})
 			call(t, g, 1, resilience.Result{Class: lead.ClassAuth})
 			time.Sleep(1000 * time.Hour)
-			refused(t, g, resilience.ReasonParked, -1)
-			if got := circuit(t, g); !got.ParkedUntil.Equal(resilience.Indefinitely) || got.ParkedFor != "auth" {
+			refused(t, g, resilience.ReasonSuspended, -1)
+			if got := circuit(t, g); !got.SuspendedUntil.Equal(resilience.Indefinitely) || got.SuspendedFor != "auth" {
 				t.Fatalf("circuit %+v", got)
 			}
 			if err := g.Close(t.Context(), api); err != nil {
@@ -343,7 +343,7 @@ func TestLocalPauses(t *testing.T) {
 			began := time.Now()
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 			defer cancel()
-			if _, err := g.Enter(ctx, api); !errors.Is(err, context.DeadlineExceeded) {
+			if _, err := g.Acquire(ctx, api); !errors.Is(err, context.DeadlineExceeded) {
 				t.Fatalf("Enter: %v", err)
 			}
 			call(t, g, 1, succeeded)
@@ -393,7 +393,7 @@ func TestLocalLimitsHoldInEverySlidingWindow(t *testing.T) {
 		callers := rapid.IntRange(1, 8).Draw(rt, "callers")
 		tooFast := rapid.IntRange(2, 50).Draw(rt, "every so manieth answer is a 429")
 		synctest.Test(t, func(t *testing.T) {
-			g := resilience.NewLocalGate([]resilience.GateConfig{{Provider: api, Limits: limits, Patience: time.Hour}},
+			g := resilience.NewLocalGate([]resilience.GateConfig{{Provider: api, Limits: limits, MaxWait: time.Hour}},
 				resilience.LocalOptions{Share: share})
 			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 			defer cancel()
@@ -403,7 +403,7 @@ func TestLocalLimitsHoldInEverySlidingWindow(t *testing.T) {
 			for range callers {
 				wg.Go(func() {
 					for {
-						pass, err := g.Enter(ctx, api)
+						pass, err := g.Acquire(ctx, api)
 						if err != nil {
 							return
 						}
@@ -434,7 +434,7 @@ func TestLocalLimitsHoldInEverySlidingWindow(t *testing.T) {
 
 func TestLocalLimitIsUsedUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g, _ := localGate(resilience.GateConfig{Patience: time.Hour, Limits: []resilience.Limit{
+		g, _ := localGate(resilience.GateConfig{MaxWait: time.Hour, Limits: []resilience.Limit{
 			{Rate: 10, Per: time.Second}, {Rate: 300, Per: time.Minute}}})
 		began := time.Now()
 		call(t, g, 300*5+1, succeeded)

@@ -8,9 +8,10 @@ import (
 
 	"github.com/hibiken/asynq"
 
+	"backstop/chain"
+	"backstop/clock"
 	"backstop/lead"
 	"backstop/ledger"
-	"backstop/resilience"
 )
 
 // enrich is the handler of lead:enrich: it walks the chain as far as it comes now
@@ -21,7 +22,7 @@ func (h *handlers) enrich(ctx context.Context, t *asynq.Task) error {
 		return err
 	}
 	if j.record.Suppressed {
-		return h.suppress(ctx, j, resilience.Verdict{})
+		return h.suppress(ctx, j, nil)
 	}
 	if j.progress.Ended != "" {
 		return h.handOver(ctx, j) // an earlier run got so far and its acknowledgement was lost
@@ -29,7 +30,7 @@ func (h *handlers) enrich(ctx context.Context, t *asynq.Task) error {
 	if err := h.untilDue(ctx, j); err != nil {
 		return err
 	}
-	if j.progress.Crashes >= suspicious {
+	if j.progress.InQuarantine() {
 		leave, err := h.alone()
 		if err != nil {
 			return err
@@ -41,16 +42,16 @@ func (h *handlers) enrich(ctx context.Context, t *asynq.Task) error {
 		return h.cutShort(ctx, j, v, err)
 	}
 	switch v.Kind {
-	case resilience.KindFull:
+	case chain.KindFull:
 		return h.full(ctx, j, v)
-	case resilience.KindSuppress:
-		return h.suppress(ctx, j, v)
-	case resilience.KindRetry:
+	case chain.KindSuppress:
+		return h.suppress(ctx, j, v.Trail)
+	case chain.KindRetry:
 		return h.retry(ctx, j, v)
-	case resilience.KindSnooze:
+	case chain.KindSnooze:
 		return h.snooze(ctx, j, v)
 	default:
-		if err := h.record(ctx, j, v.Trail); err != nil {
+		if err := h.saveAttempt(ctx, j, v.Trail); err != nil {
 			return err
 		}
 		return h.handOver(ctx, j)
@@ -69,9 +70,9 @@ func (h *handlers) untilDue(ctx context.Context, j *job) error {
 		return nil
 	}
 	if left > time.Second {
-		return &Later{At: j.progress.Due.Time, Why: "not due yet"}
+		return &SnoozeError{Until: j.progress.Due.Time, Reason: "not due yet"}
 	}
-	if rest(ctx, left) != nil {
+	if clock.Sleep(ctx, left) != nil {
 		return h.interrupted(ctx.Err())
 	}
 	return nil
@@ -79,9 +80,9 @@ func (h *handlers) untilDue(ctx context.Context, j *job) error {
 
 // cutShort ends a walk that was interrupted in the middle of a call. What was
 // answered before it has been paid for and is kept.
-func (h *handlers) cutShort(ctx context.Context, j *job, v resilience.Verdict, err error) error {
+func (h *handlers) cutShort(ctx context.Context, j *job, v chain.Verdict, err error) error {
 	if len(v.Trail) > 0 {
-		if rerr := h.record(ctx, j, v.Trail); rerr != nil {
+		if rerr := h.saveAttempt(ctx, j, v.Trail); rerr != nil {
 			return rerr
 		}
 	}
@@ -91,12 +92,12 @@ func (h *handlers) cutShort(ctx context.Context, j *job, v resilience.Verdict, e
 // interrupted puts a task back whose run was cut short, to go on where it was.
 func (h *handlers) interrupted(err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return &Later{At: h.Now(), Why: "interrupted"}
+		return h.snoozed(0, "interrupted")
 	}
 	return err
 }
 
-func (h *handlers) full(ctx context.Context, j *job, v resilience.Verdict) error {
+func (h *handlers) full(ctx context.Context, j *job, v chain.Verdict) error {
 	err := h.settle(ctx, j, ledger.Settlement{
 		Status: lead.StatusEnriched, Facts: j.progress.Facts, Missing: []lead.Field{}, Trail: v.Trail,
 	})
@@ -116,37 +117,37 @@ func (h *handlers) dropFallback(j *job) {
 	}
 }
 
-func (h *handlers) retry(ctx context.Context, j *job, v resilience.Verdict) error {
-	if err := h.record(ctx, j, v.Trail); err != nil {
+func (h *handlers) retry(ctx context.Context, j *job, v chain.Verdict) error {
+	if err := h.saveAttempt(ctx, j, v.Trail); err != nil {
 		return err
 	}
 	h.Observer.Retry(j.progress.RetryOf)
 	j.log.Info().Str("event", "retry").Str("provider", j.progress.RetryOf).
 		Int("retry", j.progress.Retries+1).Time("at", v.At).Send()
-	return &Later{At: v.At, Failure: true, Why: lead.Summary(v.Trail) + "; " + v.Why}
+	return &RetryError{At: v.At, Reason: lead.Summary(v.Trail) + "; " + v.Why}
 }
 
 // snooze puts the lead back. The ledger is written only when something happened:
 // a lead that merely waits for a slot may do so many times.
-func (h *handlers) snooze(ctx context.Context, j *job, v resilience.Verdict) error {
+func (h *handlers) snooze(ctx context.Context, j *job, v chain.Verdict) error {
 	if len(v.Trail) > 0 {
-		if err := h.record(ctx, j, v.Trail); err != nil {
+		if err := h.saveAttempt(ctx, j, v.Trail); err != nil {
 			return err
 		}
 	}
 	h.Observer.Snooze()
 	j.log.Debug().Str("event", "snooze").Time("at", v.At).Str("why", v.Why).Send()
 	if v.Crowded {
-		_ = rest(ctx, crowdedHold) // cut short or not, the lead is put back
+		_ = clock.Sleep(ctx, crowdedFor) // cut short or not, the lead is put back
 	}
-	return &Later{At: v.At, Why: v.Why}
+	return &SnoozeError{Until: v.At, Reason: v.Why}
 }
 
-// crowdedHold is how long a slot is held for a lead that found no place under the
+// crowdedFor is how long a worker slot is kept for a lead that found no place under the
 // rate limit. It bounds how fast a backlog goes round: without it, a worker would
 // move a whole import from the queue to the retry set and back, again and again,
 // for the few leads a second that may pass.
-const crowdedHold = time.Second
+const crowdedFor = time.Second
 
 // handOver gives a lead whose chain ended without a full profile to the fallback,
 // at once. Where something failed, the task then goes to the archive, the
@@ -157,9 +158,9 @@ func (h *handlers) handOver(ctx context.Context, j *job) error {
 	defer cancel()
 	if err := h.Queue.RunFallback(ctx, j.payload); err != nil {
 		j.log.Warn().Err(err).Str("event", "fallback").Msg("the fallback could not be started; trying again")
-		return &Later{At: h.Now().Add(2 * time.Second), Why: "the fallback could not be started"}
+		return h.snoozed(lookAgain, "the fallback could not be started")
 	}
-	if j.progress.Ended == resilience.KindNegative {
+	if j.progress.Ended == chain.KindNegative {
 		return nil
 	}
 	why := "exhausted"
@@ -169,4 +170,17 @@ func (h *handlers) handOver(ctx context.Context, j *job) error {
 		j.log.Warn().Err(err).Str("event", "ledger").Msg("the trail could not be read for the archive")
 	}
 	return fmt.Errorf("%s: %w", why, asynq.SkipRetry)
+}
+
+// alone lets one lead at a time pass whose runs have ended without a word before.
+// When a worker dies, all that it was working on is under suspicion, and most of
+// it innocent; run one at a time, the innocent are cleared and only what kills the
+// worker again is under it again. The others come back in a second.
+func (h *handlers) alone() (leave func(), err error) {
+	select {
+	case h.quarantine <- struct{}{}:
+		return func() { <-h.quarantine }, nil
+	default:
+		return nil, h.snoozed(time.Second, "waits for its turn alone, after runs that ended without a word")
+	}
 }

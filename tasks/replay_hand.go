@@ -2,14 +2,13 @@ package tasks
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/hibiken/asynq"
 
 	"backstop/lead"
 	"backstop/ledger"
+	"backstop/queue"
 )
 
 // replayUnstarted is the error under which a task goes back whose replay by hand
@@ -26,25 +25,19 @@ const replayUnstarted = "the replay could not be started"
 // (runTaskCmd). A task that comes back because its acknowledgement was lost has the
 // recoverer's error, or that of its last retry. What somebody archived by hand
 // before it had ended keeps its message and is therefore not recognized.
-func (h *handlers) replayByHand(ctx context.Context, _ *asynq.Task, rec ledger.Record, p Payload) (replayed bool, err error) {
+func (h *handlers) replayByHand(ctx context.Context, rec ledger.Record, p queue.Payload) (replayed bool, err error) {
 	if rec.Status != lead.StatusPartial || p.Generation != rec.Generation || p.Generation != rec.SettledGeneration {
 		return false, nil
 	}
 	id, ok := asynq.GetTaskID(ctx)
 	if !ok {
-		id = EnrichID(p.LeadID, p.Generation)
+		id = queue.EnrichID(p.LeadID, p.Generation)
 	}
-	info, err := h.Queue.inspector.GetTaskInfo(QueueEnrich, id)
-	if errors.Is(err, asynq.ErrTaskNotFound) || errors.Is(err, asynq.ErrQueueNotFound) {
-		return false, nil // Redis lost it while it ran
+	lastErr, ok, err := h.Queue.LastError(id)
+	if err != nil || !ok || !wasArchived(lastErr) { // not there: Redis lost it while it ran
+		return false, err
 	}
-	if err != nil {
-		return false, fmt.Errorf("look at the task of lead %s: %w", p.LeadID, err)
-	}
-	if !wasArchived(info.LastErr) {
-		return false, nil
-	}
-	n, err := Replayer{Ledger: h.Ledger, Queue: h.Queue, Log: h.Log}.begin(ctx, []ledger.Record{rec})
+	n, err := h.replays.Again(ctx, []ledger.Record{rec})
 	return n == 1, err
 }
 

@@ -1,8 +1,7 @@
-package tasks
+package tasks_test
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -13,105 +12,108 @@ import (
 	"backstop/lead"
 	"backstop/ledger"
 	"backstop/providers/sandbox"
+	"backstop/queue"
+	"backstop/tasks"
+	"backstop/testkit"
+	"backstop/testkit/replicas"
 )
 
 func TestArchivedTaskThatIsRunByHandIsReplayed(t *testing.T) {
 	t.Parallel()
 	f, accepted := afterOutage(t, 2)
 	a, other := accepted[0], accepted[1]
-	noError(t, f.inspector.RunTask(QueueEnrich, EnrichID(a.LeadID, 1)))
-	o := f.raised(a)
-	equal(t, "last call", classes(o.Trail)[len(o.Trail)-1], "clearbit ok")
-	f.becomes(a, TaskStates{}) // the old task is done, and not in the archive any more
-	equal(t, "generation", f.record(a).Generation, 2)
+	testkit.NoError(t, f.Inspector.RunTask(queue.QueueEnrich, queue.EnrichID(a.LeadID, 1)))
+	o := f.Raised(a)
+	testkit.Equal(t, "last call", replicas.Classes(o.Trail)[len(o.Trail)-1], "clearbit ok")
+	f.Becomes(a, queue.States{}) // the old task is done, and not in the archive any more
+	testkit.Equal(t, "generation", f.Record(a).Generation, 2)
 	a.Generation = 2
-	f.becomes(a, TaskStates{})
-	if log := f.log.String(); strings.Count(log, `"event":"replayed"`) != 1 {
+	f.Becomes(a, queue.States{})
+	if log := f.Log.String(); strings.Count(log, `"event":"replayed"`) != 1 {
 		t.Errorf("the log says %d times that a lead was replayed", strings.Count(log, `"event":"replayed"`))
 	}
-	equal(t, "the other lead", f.states(other), TaskStates{Enrich: "archived"})
-	equal(t, "its generation", f.record(other).Generation, 1)
+	testkit.Equal(t, "the other lead", f.States(other), queue.States{Enrich: "archived"})
+	testkit.Equal(t, "its generation", f.Record(other).Generation, 1)
 }
 
 // loseAcknowledgement leaves a task as one whose worker's last word did not reach
 // Redis: in work, with a lease that ended a minute ago and the message as it was.
 // asynq's recoverer finds it when the next server starts.
 func (f *fleet) loseAcknowledgement(a ledger.Accepted) {
-	f.t.Helper()
-	id := EnrichID(a.LeadID, a.Generation)
-	_, err := f.rdb.TxPipelined(f.t.Context(), func(p redis.Pipeliner) error {
-		p.LRem(f.t.Context(), queueKey(QueueEnrich, "pending"), 0, id)
-		p.LPush(f.t.Context(), queueKey(QueueEnrich, "active"), id)
-		p.ZAdd(f.t.Context(), queueKey(QueueEnrich, "lease"), redis.Z{Score: float64(time.Now().Add(-time.Minute).Unix()), Member: id})
-		p.HSet(f.t.Context(), taskKey(QueueEnrich, id), "state", "active")
+	f.T.Helper()
+	id := queue.EnrichID(a.LeadID, a.Generation)
+	_, err := f.RDB.TxPipelined(f.T.Context(), func(p redis.Pipeliner) error {
+		p.LRem(f.T.Context(), "asynq:{enrich}:pending", 0, id)
+		p.LPush(f.T.Context(), "asynq:{enrich}:active", id)
+		p.ZAdd(f.T.Context(), "asynq:{enrich}:lease", redis.Z{Score: float64(time.Now().Add(-time.Minute).Unix()), Member: id})
+		p.HSet(f.T.Context(), "asynq:{enrich}:t:"+id, "state", "active")
 		return nil
 	})
-	noError(f.t, err)
+	testkit.NoError(f.T, err)
 }
 
 func TestLostAcknowledgementOfASettledLeadIsNoReplay(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, sandbox.Script{})
-	a := f.put("ann.lee@acme.example")[0]
-	_, err := f.ledger.Settle(t.Context(), ledger.Settlement{LeadID: a.LeadID, Generation: 1, Status: lead.StatusPartial})
-	noError(t, err)
+	a := f.Put("ann.lee@acme.example")[0]
+	_, err := f.Ledger.Settle(t.Context(), ledger.Settlement{LeadID: a.LeadID, Generation: 1, Status: lead.StatusPartial})
+	testkit.NoError(t, err)
 	f.loseAcknowledgement(a)
-	f.start()
-	f.becomes(a, TaskStates{})
-	equal(t, "calls", f.sandbox.Books().Providers["clearbit"].Calls, 0)
-	equal(t, "generation", f.record(a).Generation, 1)
+	f.Start()
+	f.Becomes(a, queue.States{})
+	testkit.Equal(t, "calls", f.Sandbox.Books().Providers["clearbit"].Calls, 0)
+	testkit.Equal(t, "generation", f.Record(a).Generation, 1)
 }
 
 // The same for a lead that was retried before: its message holds an error too.
 func TestTaskThatComesBackAfterARetryIsNoReplay(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, faults(sandbox.Fault{Provider: "clearbit", Status: 503, Calls: 1}))
-	f.deps.Chain.Retry.Base = time.Hour
-	f.deps.Chain.Retry.Budget = 3 * time.Hour
-	stop := f.start()
-	a := f.put("ann.lee@acme.example")[0]
-	f.becomes(a, TaskStates{Enrich: "retry", Fallback: "scheduled"})
+	f := newFleet(t, replicas.Faults(sandbox.Fault{Provider: "clearbit", Status: 503, Calls: 1}))
+	f.Deps.Chain.Retry.Base = time.Hour
+	f.Deps.Chain.Retry.Budget = 3 * time.Hour
+	stop := f.Start()
+	a := f.Put("ann.lee@acme.example")[0]
+	f.Becomes(a, queue.States{Enrich: "retry", Fallback: "scheduled"})
 	stop()
-	_, err := f.ledger.Settle(t.Context(), ledger.Settlement{LeadID: a.LeadID, Generation: 1, Status: lead.StatusPartial})
-	noError(t, err)
-	before := f.sandbox.Books().Providers["clearbit"].Calls
-	noError(t, f.inspector.RunTask(QueueEnrich, EnrichID(a.LeadID, 1)))
-	f.start()
-	f.becomes(a, TaskStates{Fallback: "scheduled"})
-	equal(t, "calls", f.sandbox.Books().Providers["clearbit"].Calls, before)
-	equal(t, "generation", f.record(a).Generation, 1)
+	_, err := f.Ledger.Settle(t.Context(), ledger.Settlement{LeadID: a.LeadID, Generation: 1, Status: lead.StatusPartial})
+	testkit.NoError(t, err)
+	before := f.Sandbox.Books().Providers["clearbit"].Calls
+	testkit.NoError(t, f.Inspector.RunTask(queue.QueueEnrich, queue.EnrichID(a.LeadID, 1)))
+	f.Start()
+	f.Becomes(a, queue.States{Fallback: "scheduled"})
+	testkit.Equal(t, "calls", f.Sandbox.Books().Providers["clearbit"].Calls, before)
+	testkit.Equal(t, "generation", f.Record(a).Generation, 1)
 }
 
 func TestReplayByHandIsForTheLeadsLastPartialRunOnly(t *testing.T) {
 	t.Parallel()
 	f, accepted := afterOutage(t, 1)
 	a := accepted[0]
-	h := newHandlers(f.deps)
-	rec := f.record(a)
+	rec := f.Record(a)
 	for _, test := range []struct {
 		name   string
-		change func(*ledger.Record, *Payload)
+		change func(*ledger.Record, *queue.Payload)
 	}{
-		{"an enriched lead", func(r *ledger.Record, _ *Payload) { r.Status = lead.StatusEnriched }},
-		{"a suppressed lead", func(r *ledger.Record, _ *Payload) { r.Status = lead.StatusSuppressed }},
-		{"a lead that is being replayed", func(r *ledger.Record, _ *Payload) { r.Generation = 2 }},
-		{"a lead that was replayed", func(r *ledger.Record, _ *Payload) { r.Generation, r.SettledGeneration = 2, 2 }},
-		{"a task that is gone", func(r *ledger.Record, p *Payload) {
+		{"an enriched lead", func(r *ledger.Record, _ *queue.Payload) { r.Status = lead.StatusEnriched }},
+		{"a suppressed lead", func(r *ledger.Record, _ *queue.Payload) { r.Status = lead.StatusSuppressed }},
+		{"a lead that is being replayed", func(r *ledger.Record, _ *queue.Payload) { r.Generation = 2 }},
+		{"a lead that was replayed", func(r *ledger.Record, _ *queue.Payload) { r.Generation, r.SettledGeneration = 2, 2 }},
+		{"a task that is gone", func(r *ledger.Record, p *queue.Payload) {
 			r.LeadID, p.LeadID = "ld_gone", "ld_gone"
 		}},
 	} {
-		r, p := rec, payloadOf(a)
+		r, p := rec, replicas.PayloadOf(a)
 		test.change(&r, &p)
-		if replayed, err := h.replayByHand(t.Context(), nil, r, p); replayed || err != nil {
+		if replayed, err := tasks.ReplayByHand(t.Context(), f.Deps, r, p); replayed || err != nil {
 			t.Errorf("%s: %t, %v", test.name, replayed, err)
 		}
 	}
-	equal(t, "generation", f.record(a).Generation, 1)
+	testkit.Equal(t, "generation", f.Record(a).Generation, 1)
 	for range 2 { // the second time another one has begun it
-		_, err := h.replayByHand(t.Context(), nil, rec, payloadOf(a))
-		noError(t, err)
+		_, err := tasks.ReplayByHand(t.Context(), f.Deps, rec, replicas.PayloadOf(a))
+		testkit.NoError(t, err)
 	}
-	equal(t, "generation after a replay", f.record(a).Generation, 2)
+	testkit.Equal(t, "generation after a replay", f.Record(a).Generation, 2)
 }
 
 func TestOnlyTheErrorOfAnArchivedTaskTellsAReplayByHand(t *testing.T) {
@@ -120,13 +122,13 @@ func TestOnlyTheErrorOfAnArchivedTaskTellsAReplayByHand(t *testing.T) {
 		want    bool
 	}{
 		{"exhausted: clearbit: transient 503: " + asynq.SkipRetry.Error(), true},
-		{replayUnstarted, true},
+		{tasks.ReplayUnstarted, true},
 		{"", false},
 		{asynq.ErrLeaseExpired.Error(), false},
 		{"clearbit: transient 503; retry 1, of clearbit", false},
 		{"interrupted", false},
 	} {
-		if got := wasArchived(test.lastErr); got != test.want {
+		if got := tasks.WasArchived(test.lastErr); got != test.want {
 			t.Errorf("%q: got %t", test.lastErr, got)
 		}
 	}
@@ -137,13 +139,11 @@ func TestReplayByHandThatFailsIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	f, accepted := afterOutage(t, 1)
 	a := accepted[0]
-	h := newHandlers(f.deps)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel() // as if the ledger could not be written
-	err := h.settledAlready(ctx, asynq.NewTask(TypeEnrich, nil), f.record(a), payloadOf(a), f.deps.Log)
-	var later *Later
-	if !errors.As(err, &later) || !wasArchived(later.Why) {
+	err := tasks.SettledAlready(ctx, f.Deps, f.Record(a), replicas.PayloadOf(a))
+	if !tasks.IsSnooze(err) || !tasks.WasArchived(err.Error()) {
 		t.Errorf("got %v, want that the task is put back as one that is to be replayed", err)
 	}
-	equal(t, "generation", f.record(a).Generation, 1)
+	testkit.Equal(t, "generation", f.Record(a).Generation, 1)
 }

@@ -8,28 +8,53 @@ import (
 	"github.com/hibiken/asynq"
 )
 
-// A Later is the error of a handler that wants its task back at a given time.
-// Failure tells a failed call, which asynq then shows as a failed try, from a
-// snooze, which it does not.
-type Later struct {
-	At      time.Time
-	Failure bool
-	Why     string // no personal data: asynqmon shows it
+// A SnoozeError puts a task back until a time without a failure: its lead waits for a
+// slot, a pause, a pending answer, or for something of ours.
+type SnoozeError struct {
+	Until  time.Time
+	Reason string // no personal data: asynqmon shows it
 }
 
-func (e *Later) Error() string { return e.Why }
+func (e *SnoozeError) Error() string { return e.Reason }
+
+// snoozed puts a task back for d.
+func (h *handlers) snoozed(d time.Duration, reason string) error {
+	return &SnoozeError{Until: h.Now().Add(d), Reason: reason}
+}
+
+// A RetryError puts a task back after a failed call, which asynq shows as a failed try.
+type RetryError struct {
+	At     time.Time
+	Reason string // no personal data: asynqmon shows it
+}
+
+func (e *RetryError) Error() string { return e.Reason }
 
 // isFailure tells asynq which errors are failed tries.
 func isFailure(err error) bool {
-	var later *Later
-	return !errors.As(err, &later) || later.Failure
+	var snooze *SnoozeError
+	return !errors.As(err, &snooze)
+}
+
+// dueAt is when a task that ended with the error is to come back.
+func dueAt(err error) (time.Time, bool) {
+	var snooze *SnoozeError
+	var retry *RetryError
+	switch {
+	case errors.As(err, &snooze):
+		return snooze.Until, true
+	case errors.As(err, &retry):
+		return retry.At, true
+	}
+	return time.Time{}, false
 }
 
 // maxEarly is the longest that a handler holds its slot until a task is due that
 // asynq brought back early.
 const maxEarly = 500 * time.Millisecond
 
-// retryDelay is asynq's RetryDelayFunc: the time that a [Later] asks for. asynq
+// retryDelay is asynq's RetryDelayFunc: the time that a [SnoozeError] or [RetryError]
+// asks for. asynq
 // schedules by whole seconds and cuts the rest off, which would make a retry "in
 // 1 s" come after 0.1 s. So the delay leads exactly to a whole second: the one
 // before the due time when the handler can wait out the rest (see maxEarly),
@@ -37,12 +62,12 @@ const maxEarly = 500 * time.Millisecond
 func retryDelay(now func() time.Time) asynq.RetryDelayFunc {
 	return func(n int, err error, _ *asynq.Task) time.Duration {
 		t := now()
-		var later *Later
-		if !errors.As(err, &later) {
+		due, ok := dueAt(err)
+		if !ok {
 			// An error of our own, such as a panic: not in a tight loop.
 			return time.Duration(math.Min(float64(uint64(1)<<min(n, 5)), 30)) * time.Second
 		}
-		return wholeSecond(later.At).Sub(t)
+		return wholeSecond(due).Sub(t)
 	}
 }
 
@@ -56,14 +81,4 @@ func wholeSecond(t time.Time) time.Time {
 	// The delay is added to a slightly later "now"; without this margin nothing
 	// changes, with a clock that is read in between it still cuts to s.
 	return s.Add(time.Millisecond)
-}
-
-// nextSecond is the first whole second that is not before t, for tasks that must
-// not run early and have nobody waiting in them.
-func nextSecond(t time.Time) time.Time {
-	s := t.Truncate(time.Second)
-	if s.Before(t) {
-		s = s.Add(time.Second)
-	}
-	return s
 }

@@ -1,6 +1,7 @@
-package tasks
+package tasks_test
 
 import (
+	"backstop/tasks"
 	"errors"
 	"fmt"
 	"testing"
@@ -15,13 +16,13 @@ func TestIsFailure(t *testing.T) {
 		err  error
 		want bool
 	}{
-		"a failed call is one":                {&Later{Failure: true}, true},
-		"a wait for a slot is none":           {&Later{}, false},
-		"a wrapped wait is none":              {fmt.Errorf("lead x: %w", &Later{}), false},
+		"a failed call is one":                {&tasks.RetryError{}, true},
+		"a wait for a slot is none":           {&tasks.SnoozeError{}, false},
+		"a wrapped wait is none":              {fmt.Errorf("lead x: %w", &tasks.SnoozeError{}), false},
 		"an exhausted lead is one":            {fmt.Errorf("exhausted: %w", asynq.SkipRetry), true},
 		"an error that nobody foresaw is one": {errors.New("panic"), true},
 	} {
-		if got := isFailure(test.err); got != test.want {
+		if got := tasks.IsFailure(test.err); got != test.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}
@@ -49,7 +50,7 @@ func TestRetryDelayLeadsToAWholeSecond(t *testing.T) {
 		"due in the past":                            {10 * time.Second, 2 * time.Second, 2 * time.Second},
 		"the schedule's first second, asked at .700": {700 * time.Millisecond, 1700 * time.Millisecond, 2 * time.Second},
 	} {
-		delay := retryDelay(func() time.Time { return at(test.now) })(0, &Later{At: at(test.due)}, nil)
+		delay := tasks.RetryDelay(func() time.Time { return at(test.now) })(0, &tasks.SnoozeError{Until: at(test.due)}, nil)
 		if got := asynqSecond(at(test.now), delay, 0); !got.Equal(at(test.want)) {
 			t.Errorf("%s: after %s", name, got.Sub(second0))
 		}
@@ -61,9 +62,13 @@ func TestRetryDelayIsNeverMuchTooEarlyNorLate(t *testing.T) {
 		now := at(time.Duration(rapid.Int64Range(0, int64(2*time.Second)).Draw(rt, "now")))
 		due := now.Add(time.Duration(rapid.Int64Range(0, int64(time.Minute)).Draw(rt, "due in")))
 		later := time.Duration(rapid.Int64Range(0, int64(900*time.Millisecond)).Draw(rt, "asynq's clock is read later by"))
-		err := fmt.Errorf("wrapped: %w", &Later{At: due, Failure: rapid.Bool().Draw(rt, "failure")})
-		back := asynqSecond(now, retryDelay(func() time.Time { return now })(rapid.IntRange(0, 100).Draw(rt, "n"), err, nil), later)
-		if early := due.Sub(back); early > maxEarly {
+		var putBack error = &tasks.SnoozeError{Until: due}
+		if rapid.Bool().Draw(rt, "failure") {
+			putBack = &tasks.RetryError{At: due}
+		}
+		err := fmt.Errorf("wrapped: %w", putBack)
+		back := asynqSecond(now, tasks.RetryDelay(func() time.Time { return now })(rapid.IntRange(0, 100).Draw(rt, "n"), err, nil), later)
+		if early := due.Sub(back); early > tasks.MaxEarly {
 			rt.Fatalf("%s early", early)
 		}
 		if late := back.Sub(due); late > 500*time.Millisecond {
@@ -73,20 +78,10 @@ func TestRetryDelayIsNeverMuchTooEarlyNorLate(t *testing.T) {
 }
 
 func TestRetryDelayOfAnUnforeseenErrorGrowsToHalfAMinute(t *testing.T) {
-	delay := retryDelay(time.Now)
+	delay := tasks.RetryDelay(time.Now)
 	for n, want := range map[int]time.Duration{0: 1, 1: 2, 2: 4, 3: 8, 4: 16, 5: 30, 6: 30, 100: 30, 1 << 20: 30} {
 		if got := delay(n, errors.New("panic"), nil); got != want*time.Second {
 			t.Errorf("after %d tries: %s", n, got)
 		}
 	}
-}
-
-func TestNextSecondIsNeverEarly(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		due := at(time.Duration(rapid.Int64Range(0, int64(3*time.Second)).Draw(rt, "due")))
-		got := nextSecond(due)
-		if got.Before(due) || got.Sub(due) >= time.Second || got.Nanosecond() != 0 {
-			rt.Fatalf("%s for %s", got, due)
-		}
-	})
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/hibiken/asynq"
 	"github.com/redis/go-redis/v9"
 	"github.com/rs/zerolog"
+
+	"backstop/queue"
 )
 
 // ServerConfig sizes a [Server].
@@ -32,7 +34,7 @@ type Server struct {
 const (
 	taskCheckInterval    = 100 * time.Millisecond
 	fallbackForwardEvery = 200 * time.Millisecond
-	enrichForwardEvery   = 2 * time.Second // only stands in for [Queue.Promote]
+	enrichForwardEvery   = 2 * time.Second // only stands in for [queue.Queue.Promote]
 	fallbackConcurrency  = 8
 )
 
@@ -42,10 +44,10 @@ func NewServer(rdb redis.UniversalClient, d Deps, c ServerConfig) *Server {
 	h := newHandlers(d)
 	// A server for each queue: asynq fetches one task at a time for each server, and
 	// a fallback must not wait for a slot behind a backlog of enrichments.
-	config := func(queue string, concurrency int, forwardEvery time.Duration) asynq.Config {
+	config := func(name string, concurrency int, forwardEvery time.Duration) asynq.Config {
 		return asynq.Config{
 			Concurrency:              concurrency,
-			Queues:                   map[string]int{queue: 1},
+			Queues:                   map[string]int{name: 1},
 			TaskCheckInterval:        taskCheckInterval,
 			DelayedTaskCheckInterval: forwardEvery,
 			RetryDelayFunc:           retryDelay(h.Now),
@@ -56,8 +58,8 @@ func NewServer(rdb redis.UniversalClient, d Deps, c ServerConfig) *Server {
 		}
 	}
 	return &Server{
-		enrich:   asynq.NewServerFromRedisClient(rdb, config(QueueEnrich, c.Concurrency, enrichForwardEvery)),
-		fallback: asynq.NewServerFromRedisClient(rdb, config(QueueFallback, fallbackConcurrency, fallbackForwardEvery)),
+		enrich:   asynq.NewServerFromRedisClient(rdb, config(queue.QueueEnrich, c.Concurrency, enrichForwardEvery)),
+		fallback: asynq.NewServerFromRedisClient(rdb, config(queue.QueueFallback, fallbackConcurrency, fallbackForwardEvery)),
 		handlers: h,
 	}
 }
@@ -73,9 +75,8 @@ func (s *Server) Run(ctx context.Context) error {
 		return fmt.Errorf("start the fallback server: %w", err)
 	}
 	var wg sync.WaitGroup
-	wg.Go(func() { newReconciler(s.handlers).run(ctx) })
-	wg.Go(func() { s.handlers.pulse.beating(ctx) })
-	wg.Go(func() { s.handlers.promoting(ctx) })
+	wg.Go(func() { s.handlers.Freeze.beating(ctx) })
+	wg.Go(func() { s.handlers.Queue.KeepPromoting(ctx, s.handlers.Log) })
 	<-ctx.Done()
 	wg.Go(s.enrich.Shutdown)
 	wg.Go(s.fallback.Shutdown)

@@ -72,7 +72,7 @@ func (none) end(context.Context) error { return nil }
 type gate struct{ *breakerstore.Gate }
 
 func (g gate) do(ctx context.Context, call func() bool) error {
-	pass, err := g.Enter(ctx, provider)
+	pass, err := g.Acquire(ctx, provider)
 	if err != nil {
 		return err
 	}

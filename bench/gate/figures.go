@@ -254,7 +254,7 @@ func goodCall(url string) (GoodCall, error) {
 	}
 	defer func() { err = errors.Join(err, end(g.Shutdown)) }()
 	one := func() error {
-		pass, err := g.Enter(context.Background(), provider)
+		pass, err := g.Acquire(context.Background(), provider)
 		if err == nil {
 			pass.Done(resilience.Result{Class: lead.ClassOK})
 		}

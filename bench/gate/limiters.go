@@ -29,7 +29,7 @@ func newLimiter(name string, rdb *redis.Client) (limiter, error) {
 	switch name {
 	case nameGateLimit:
 		g, err := breakerstore.New(rdb, []resilience.GateConfig{{
-			Provider: provider, Patience: time.Minute, Limits: []resilience.Limit{{Rate: limitRate, Per: time.Second}},
+			Provider: provider, MaxWait: time.Minute, Limits: []resilience.Limit{{Rate: limitRate, Per: time.Second}},
 		}}, breakerstore.Options{Logger: zerolog.Nop()})
 		return gateLimiter{g}, err
 	case nameGCRA10:
@@ -43,7 +43,7 @@ func newLimiter(name string, rdb *redis.Client) (limiter, error) {
 type gateLimiter struct{ *breakerstore.Gate }
 
 func (g gateLimiter) wait(ctx context.Context) error {
-	pass, err := g.Enter(ctx, provider)
+	pass, err := g.Acquire(ctx, provider)
 	if err == nil {
 		pass.Done(resilience.Result{Class: lead.ClassOK})
 	}

@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"backstop/accept"
 	"backstop/app"
 	"backstop/intake"
 	"backstop/lead"
-	"backstop/tasks"
 )
 
 func fileCommand() *cobra.Command {
@@ -75,7 +75,7 @@ func (f fileFlags) run(c *cobra.Command, files []string) error {
 		if err := a.Open(ctx); err != nil {
 			return err
 		}
-		sink := &queueSink{&tasks.Enqueuer{Ledger: a.Ledger, Queue: a.Queue, Log: a.Log}}
+		sink := &queueSink{&accept.Enqueuer{Ledger: a.Ledger, Queue: a.Queue, Log: a.Log}}
 		var total intake.Summary
 		for _, name := range files {
 			sum, ferr := f.one(ctx, c, sink, name, o)
@@ -185,7 +185,7 @@ func (r *rejectsFile) close() error {
 }
 
 // A queueSink accepts leads through the ledger and the queue.
-type queueSink struct{ *tasks.Enqueuer }
+type queueSink struct{ *accept.Enqueuer }
 
 // Put implements [intake.Sink].
 func (s *queueSink) Put(ctx context.Context, leads []lead.Lead) ([]intake.Result, error) {

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"backstop/app"
-	"backstop/tasks"
+	"backstop/ops"
 )
 
 func forgetCommand() *cobra.Command {
@@ -77,7 +77,7 @@ func addressOf(arg string, in io.Reader) (string, error) {
 	return app.OneAddress(arg)
 }
 
-func previewForget(c *cobra.Command, e tasks.Eraser, email string, asJSON bool) error {
+func previewForget(c *cobra.Command, e ops.Eraser, email string, asJSON bool) error {
 	n, err := e.Preview(c.Context(), email)
 	if err != nil {
 		return err
@@ -89,7 +89,7 @@ func previewForget(c *cobra.Command, e tasks.Eraser, email string, asJSON bool) 
 	return err
 }
 
-func showErased(w io.Writer, sum tasks.Erased, asJSON bool) error {
+func showErased(w io.Writer, sum ops.Erased, asJSON bool) error {
 	if asJSON {
 		if err := json.NewEncoder(w).Encode(sum); err != nil {
 			return err

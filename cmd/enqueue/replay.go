@@ -12,7 +12,7 @@ import (
 	"backstop/app"
 	"backstop/lead"
 	"backstop/ledger"
-	"backstop/tasks"
+	"backstop/ops"
 )
 
 func replayCommand() *cobra.Command {
@@ -60,7 +60,7 @@ func (f replayFlags) filter(now time.Time) (filter ledger.Filter, err error) {
 			return filter, err
 		}
 		if status == lead.StatusSuppressed {
-			return filter, tasks.ErrNoReplay
+			return filter, ops.ErrNoReplay
 		}
 		filter.Statuses = append(filter.Statuses, status)
 	}
@@ -84,12 +84,12 @@ func (f replayFlags) run(c *cobra.Command) error {
 			if err := a.OpenLedger(c.Context()); err != nil {
 				return err
 			}
-			return f.preview(c, tasks.Replayer{Ledger: a.Ledger, Log: a.Log}, filter)
+			return f.preview(c, ops.Replayer{Ledger: a.Ledger}, filter)
 		}
 		if err := a.Open(c.Context()); err != nil {
 			return err
 		}
-		r := tasks.Replayer{Ledger: a.Ledger, Queue: a.Queue, Log: a.Log, Rate: f.rate}
+		r := ops.Replayer{Ledger: a.Ledger, Enqueuer: a.Enqueuer(), Rate: f.rate}
 		sum, err := r.Run(c.Context(), filter)
 		if c.Context().Err() != nil {
 			err = errors.New("interrupted; running it again takes the rest")
@@ -101,7 +101,7 @@ func (f replayFlags) run(c *cobra.Command) error {
 // previewed is how many lead IDs a dry run lists.
 const previewed = 20
 
-func (f replayFlags) preview(c *cobra.Command, r tasks.Replayer, filter ledger.Filter) error {
+func (f replayFlags) preview(c *cobra.Command, r ops.Replayer, filter ledger.Filter) error {
 	var some []string
 	sum, err := r.Preview(c.Context(), filter, func(leadID string) {
 		if len(some) < previewed {
@@ -126,7 +126,7 @@ func (f replayFlags) preview(c *cobra.Command, r tasks.Replayer, filter ledger.F
 	return err
 }
 
-func (f replayFlags) print(w io.Writer, sum tasks.Replay, format string, args ...any) error {
+func (f replayFlags) print(w io.Writer, sum ops.Replay, format string, args ...any) error {
 	if f.json {
 		return json.NewEncoder(w).Encode(sum)
 	}

@@ -11,7 +11,7 @@ import (
 
 	"backstop/app"
 	"backstop/ledger"
-	"backstop/tasks"
+	"backstop/ops"
 )
 
 // maxOffenders is how many unaccounted leads are listed; all are counted.
@@ -44,7 +44,7 @@ queue and are not looked at.`,
 					}
 				}
 				var offenders []ledger.Record
-				books, err := tasks.Audit(ctx, a.Ledger, a.Queue, time.Now(), func(r ledger.Record) {
+				books, err := ops.Audit(ctx, a.Ledger, a.Queue, time.Now(), func(r ledger.Record) {
 					if len(offenders) < maxOffenders {
 						offenders = append(offenders, r)
 					}
@@ -74,7 +74,7 @@ func writeJSON(w io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
-func writeBooks(w io.Writer, b tasks.Books, offenders []ledger.Record) error {
+func writeBooks(w io.Writer, b ops.AuditCounts, offenders []ledger.Record) error {
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)
 	t.AppendRows([]table.Row{

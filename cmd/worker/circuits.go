@@ -119,11 +119,11 @@ func heldBack(c resilience.Circuit, now time.Time) string {
 	}
 	until("paused for", c.PausedUntil)
 	switch {
-	case !c.ParkedUntil.After(now):
-	case c.ParkedUntil.Equal(resilience.Indefinitely):
-		why = append(why, fmt.Sprintf("parked: %s, until the key changes or it is closed by hand", c.ParkedFor))
+	case !c.SuspendedUntil.After(now):
+	case c.SuspendedUntil.Equal(resilience.Indefinitely):
+		why = append(why, fmt.Sprintf("parked: %s, until the key changes or it is closed by hand", c.SuspendedFor))
 	default:
-		until("parked: "+c.ParkedFor+", for", c.ParkedUntil)
+		until("parked: "+c.SuspendedFor+", for", c.SuspendedUntil)
 	}
 	return strings.Join(why, "; ")
 }

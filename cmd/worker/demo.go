@@ -11,13 +11,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"backstop/accept"
 	"backstop/app"
 	"backstop/config"
 	"backstop/intake"
 	"backstop/lead"
 	"backstop/monitor"
+	"backstop/ops"
 	"backstop/providers/sandbox"
-	"backstop/tasks"
 )
 
 func demoCommand() *cobra.Command {
@@ -180,7 +181,7 @@ func (d *demo) close(ctx context.Context) error {
 func (d *demo) play(ctx context.Context, screen *screen) error {
 	d.began = time.Now()
 	d.sandbox.Reset()
-	enqueuer := &tasks.Enqueuer{Ledger: d.app.Ledger, Queue: d.app.Queue, Log: d.app.Log}
+	enqueuer := &accept.Enqueuer{Ledger: d.app.Ledger, Queue: d.app.Queue, Log: d.app.Log}
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
 	for sent := 0; ; {
@@ -196,7 +197,7 @@ func (d *demo) play(ctx context.Context, screen *screen) error {
 		if err != nil {
 			return err
 		}
-		if err := d.show(ctx, screen, elapsed, tasks.BooksOf(counts)); err != nil {
+		if err := d.show(ctx, screen, elapsed, ops.CountsOf(counts)); err != nil {
 			return err
 		}
 		if sent == len(d.leads) && counts.Live == 0 && elapsed >= demoEnd {

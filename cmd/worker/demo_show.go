@@ -18,9 +18,9 @@ import (
 	"backstop/app"
 	"backstop/lead"
 	"backstop/ledger"
+	"backstop/ops"
 	"backstop/providers/sandbox"
 	"backstop/resilience"
-	"backstop/tasks"
 )
 
 // A screen shows one line that changes: in place on a terminal, as a new line now
@@ -72,7 +72,7 @@ func (d *demo) introduce(s *screen) {
 }
 
 // show prints how far the demo is.
-func (d *demo) show(ctx context.Context, s *screen, elapsed time.Duration, b tasks.Books) error {
+func (d *demo) show(ctx context.Context, s *screen, elapsed time.Duration, b ops.AuditCounts) error {
 	circuits, err := d.replicas[0].Gate.Circuits(ctx)
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func (d *demo) show(ctx context.Context, s *screen, elapsed time.Duration, b tas
 
 func circuitState(c resilience.Circuit, now time.Time) string {
 	switch {
-	case c.ParkedUntil.After(now):
+	case c.SuspendedUntil.After(now):
 		return "parked"
 	case c.PausedUntil.After(now):
 		return "paused"
@@ -101,7 +101,7 @@ func circuitState(c resilience.Circuit, now time.Time) string {
 
 // A demoReport is what the demo prints with --json.
 type demoReport struct {
-	tasks.Books
+	ops.AuditCounts
 	FailedOver int64                   `json:"failed_over"` // enriched by a provider after another one failed or was held back
 	Measures   measures                `json:"measures"`
 	Providers  map[string]demoProvider `json:"providers"`
@@ -144,7 +144,7 @@ func (d *demo) finish(ctx context.Context, c *cobra.Command, s *screen) error {
 }
 
 func (d *demo) report(ctx context.Context) (demoReport, error) {
-	books, err := tasks.Audit(ctx, d.app.Ledger, d.app.Queue, time.Now(), nil)
+	books, err := ops.Audit(ctx, d.app.Ledger, d.app.Queue, time.Now(), nil)
 	if err != nil {
 		return demoReport{}, err
 	}
@@ -156,7 +156,7 @@ func (d *demo) report(ctx context.Context) (demoReport, error) {
 	if err != nil {
 		return demoReport{}, err
 	}
-	r := demoReport{Books: books, Measures: measuresOf(m), Providers: map[string]demoProvider{}}
+	r := demoReport{AuditCounts: books, Measures: measuresOf(m), Providers: map[string]demoProvider{}}
 	for o, err := range d.app.Ledger.Outcomes(ctx, ledger.Filter{Statuses: []lead.Status{lead.StatusEnriched}}) {
 		if err != nil {
 			return demoReport{}, err
@@ -200,7 +200,7 @@ func failedOver(trail []lead.TrailEntry) bool {
 }
 
 func (r demoReport) write(w io.Writer, took time.Duration) error {
-	if err := writeBooks(w, r.Books, nil); err != nil {
+	if err := writeBooks(w, r.AuditCounts, nil); err != nil {
 		return err
 	}
 	if err := r.Measures.write(w); err != nil {

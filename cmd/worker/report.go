@@ -12,7 +12,7 @@ import (
 
 	"backstop/app"
 	"backstop/ledger"
-	"backstop/tasks"
+	"backstop/ops"
 )
 
 func reportCommand() *cobra.Command {
@@ -47,7 +47,7 @@ func reportCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				r := report{Books: tasks.BooksOf(counts), Measures: measuresOf(m)}
+				r := report{Books: ops.CountsOf(counts), Measures: measuresOf(m)}
 				if asJSON {
 					return writeJSON(c.OutOrStdout(), r)
 				}
@@ -63,8 +63,8 @@ func reportCommand() *cobra.Command {
 // A report is what report prints. Its books are without the unaccounted, which
 // audit looks for.
 type report struct {
-	Books    tasks.Books `json:"leads"`
-	Measures measures    `json:"measures"`
+	Books    ops.AuditCounts `json:"leads"`
+	Measures measures        `json:"measures"`
 }
 
 // measures are the four measures. Latencies are in seconds.

@@ -13,8 +13,8 @@ import (
 
 	"backstop/intake"
 	"backstop/lead"
+	"backstop/ops"
 	"backstop/providers/sandbox"
-	"backstop/tasks"
 	"backstop/testkit"
 )
 
@@ -25,19 +25,19 @@ func (f *Fleet) Enqueue(name, content string) intake.Summary {
 }
 
 // Audit runs worker audit, which must find nothing wrong, and returns its books.
-func (f *Fleet) Audit() tasks.Books {
+func (f *Fleet) Audit() ops.AuditCounts {
 	f.tb.Helper()
-	return Decode[tasks.Books](f.tb, f.Run(0, Worker, "audit", "--json"))
+	return Decode[ops.AuditCounts](f.tb, f.Run(0, Worker, "audit", "--json"))
 }
 
 // WaitSettled waits until no lead is open. On the way there some may be unaccounted
 // for, until the reconciler has found them.
-func (f *Fleet) WaitSettled(within time.Duration) tasks.Books {
+func (f *Fleet) WaitSettled(within time.Duration) ops.AuditCounts {
 	f.tb.Helper()
 	testkit.Eventually(f.tb, within, "no lead is open", func() bool {
 		p := f.Start(Worker, "audit", "--json")
 		code := p.Wait(time.Minute)
-		return (code == 0 || code == 1) && Decode[tasks.Books](f.tb, p.Stdout()).Open == 0
+		return (code == 0 || code == 1) && Decode[ops.AuditCounts](f.tb, p.Stdout()).Open == 0
 	})
 	return f.Audit()
 }

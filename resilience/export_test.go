@@ -1,6 +1,0 @@
-package resilience
-
-import "time"
-
-// Begun is when a progress's run began.
-func Begun(p *Progress) time.Time { return p.begun() }
