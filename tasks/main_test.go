@@ -2,9 +2,11 @@ package tasks_test
 
 import (
 	"testing"
+	"time"
 
 	"backstop/ledger"
 	"backstop/providers/sandbox"
+	"backstop/tasks"
 	"backstop/testkit"
 	"backstop/testkit/replicas"
 )
@@ -21,3 +23,6 @@ func afterOutage(t *testing.T, n int) (*fleet, []ledger.Accepted) {
 	f, accepted := replicas.AfterOutage(t, n)
 	return &fleet{f}, accepted
 }
+
+// quickStop gives the calls under way no time.
+var quickStop = tasks.ServerConfig{Concurrency: 4, Grace: 100 * time.Millisecond}
