@@ -30,11 +30,12 @@ demo: ## Show it all in one process: three replicas, an outage, sample leads
 	$(GO) run ./cmd/worker demo
 
 .PHONY: test
-test: setup ## Run all tests, against real servers
-	$(GO) test ./...
+test: ## Run all tests once, against real servers, with the race detector where there are goroutines
+	@scripts/setup redis postgres cc
+	@scripts/test
 
 .PHONY: race
-race: ## Run the tests, shortened, with the race detector
+race: ## Run the tests of RACE (./...), shortened, with the race detector
 	@scripts/setup redis postgres cc
 	CGO_ENABLED=1 $(GO) test -race -short $(RACE)
 

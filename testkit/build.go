@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -75,5 +76,22 @@ func goBuild(pkg, dir string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("go build %s: %w\n%s", pkg, err, said)
 	}
-	return program, nil
+	return program, dependOn(pkg)
+}
+
+// dependOn makes the result of the test depend on the sources of a program that was
+// built out of its process: the go command caches a passed test until a file changes
+// that the test has looked at.
+func dependOn(pkg string) error {
+	const files = `{{if not .Standard}}{{$d := .Dir}}{{range .GoFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}{{range .EmbedFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}{{end}}`
+	list, err := exec.Command("go", "list", "-deps", "-f", files, pkg).Output()
+	if err != nil {
+		return fmt.Errorf("list the sources of %s: %w", pkg, err)
+	}
+	for file := range strings.FieldsFuncSeq(string(list), func(r rune) bool { return r == '\n' }) {
+		if _, err := os.Stat(file); err != nil {
+			return fmt.Errorf("look at the sources of %s: %w", pkg, err)
+		}
+	}
+	return nil
 }
