@@ -42,11 +42,18 @@ func New(c *cobra.Command) (*App, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read --config: %w", err)
 	}
-	cfg, err := config.Load(Source(file, os.Environ()))
+	cfg, warnings, err := config.Load(Source(file, os.Environ()))
 	if err != nil {
 		return nil, Usage(err)
 	}
-	return FromConfig(cfg, os.Stderr)
+	a, err := FromConfig(cfg, os.Stderr)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range warnings {
+		a.Log.Warn().Str("event", "config").Msg(w.Error())
+	}
+	return a, nil
 }
 
 // With reads the configuration and closes what do has opened.

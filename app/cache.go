@@ -16,7 +16,7 @@ const leaseMargin = 2 * time.Second
 // Cache makes a replica's access to the answer cache; Redis must be open. notCached is
 // told of each answer that should have been cached and was not; it may be nil.
 func (a *App) Cache(log zerolog.Logger, notCached func(provider string)) (*cache.Store, error) {
-	secret, err := a.Config.AnswersSecret()
+	secret, err := a.Config.CacheSecret()
 	if err != nil {
 		return nil, Usage(err)
 	}
@@ -35,8 +35,8 @@ func agesOf(c config.Config) map[string]cache.Ages {
 	for _, name := range used(c) {
 		p := c.Providers[name]
 		all[name] = cache.Ages{
-			Positive: p.Answers.Positive, Negative: p.Answers.Negative,
-			Lease: p.Patience + p.Timeout + leaseMargin,
+			Positive: p.Cache.Positive, Negative: p.Cache.Negative,
+			Lease: p.MaxWait + p.Timeout + leaseMargin,
 		}
 	}
 	return all

@@ -31,14 +31,14 @@ func (a *App) chains(with shared) (enrich, fallback *chain.Chain, err error) {
 	if len(enrich.Providers) == 0 {
 		return nil, nil, Usagef("no provider of the chain has a key: set %s", a.keyVariables())
 	}
-	if fallback, err = a.chain(a.Config.Fallback, config.Retry(fallbackRetry), with); err != nil {
+	if fallback, err = a.chain(a.Config.Fallback, fallbackRetry, with); err != nil {
 		return nil, nil, err
 	}
 	fallback.NoWait = true
 	return enrich, fallback, nil
 }
 
-func (a *App) chain(names []string, retry config.Retry, with shared) (*chain.Chain, error) {
+func (a *App) chain(names []string, retry resilience.Retry, with shared) (*chain.Chain, error) {
 	want, err := wanted(a.Config)
 	if err != nil {
 		return nil, err
@@ -53,8 +53,8 @@ func (a *App) chain(names []string, retry config.Retry, with shared) (*chain.Cha
 	}
 	c := &chain.Chain{
 		Gate: with.gate, Cache: with.cache, Credits: with.credits, IsSuppressed: a.Ledger.IsSuppressed,
-		Want: want, Timeouts: map[string]time.Duration{}, Retry: resilience.Retry(retry),
-		Pending: chain.Pending(a.Config.Pending), Now: time.Now, Rules: rules, Overwrite: overwrite,
+		Want: want, Timeouts: map[string]time.Duration{}, Retry: retry,
+		Pending: a.Config.Pending, Now: time.Now, Rules: rules, Overwrite: overwrite,
 	}
 	for _, name := range names {
 		p, err := a.provider(name, want)
@@ -124,7 +124,7 @@ func (a *App) CheckKeys() error {
 	if _, err := a.Config.LedgerURL(); err != nil {
 		return Usage(err)
 	}
-	if _, err := a.Config.AnswersSecret(); err != nil {
+	if _, err := a.Config.CacheSecret(); err != nil {
 		return Usage(err)
 	}
 	_, _, err := a.chains(shared{})

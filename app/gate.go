@@ -44,17 +44,13 @@ func (a *App) gateConfigs() ([]resilience.GateConfig, error) {
 }
 
 func gateConfig(name string, p config.Provider, key string) resilience.GateConfig {
-	g := resilience.GateConfig{
-		Provider: name, Timeout: p.Timeout, MaxWait: p.Patience, MaxPause: p.MaxPause,
+	return resilience.GateConfig{
+		Provider: name, Limits: p.Limits, Timeout: p.Timeout, MaxWait: p.MaxWait, MaxPause: p.MaxPause,
 		Failures: p.Circuit.Failures, Window: p.Circuit.Window, Cooldown: p.Circuit.Cooldown,
 		FailureRatio: p.Circuit.Ratio, MinCalls: p.Circuit.MinCalls,
 		MaxCooldown: p.Circuit.MaxCooldown, MinReplicas: p.Circuit.MinReplicas,
 		Fingerprint: fingerprint(name, key),
 	}
-	for _, l := range p.Limits {
-		g.Limits = append(g.Limits, resilience.Limit(l))
-	}
-	return g
 }
 
 // fingerprint stands for a key, so that a refused one can be told from its

@@ -10,6 +10,7 @@ import (
 	"backstop/config"
 	"backstop/lead"
 	"backstop/providers"
+	"backstop/resilience"
 )
 
 // Source is where a configuration comes from, with what Backstop knows by itself:
@@ -36,7 +37,7 @@ func Source(file string, environ []string) config.Source {
 func factsOf(f providers.Facts) config.Provider {
 	p := config.Provider{BaseURL: f.BaseURL, APIKeyEnv: f.KeyEnv, Endpoints: f.Endpoints}
 	for _, l := range f.Limits {
-		p.Limits = append(p.Limits, config.Limit{Rate: l.Rate, Per: l.Per})
+		p.Limits = append(p.Limits, resilience.Limit(l))
 	}
 	return p
 }

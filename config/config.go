@@ -2,6 +2,9 @@ package config
 
 import (
 	"time"
+
+	"backstop/chain"
+	"backstop/resilience"
 )
 
 // Config is everything that can be configured. Durations are Go durations ("1s",
@@ -12,11 +15,11 @@ type Config struct {
 	Chain     []string            `koanf:"chain" yaml:"chain"`       // asked in this order by lead:enrich
 	Fallback  []string            `koanf:"fallback" yaml:"fallback"` // asked by lead:fallback before it settles
 	Want      []string            `koanf:"want" yaml:"want"`         // a profile with these fields is full
-	Retry     Retry               `koanf:"retry" yaml:"retry"`
-	Pending   Pending             `koanf:"pending" yaml:"pending"`
+	Retry     resilience.Retry    `koanf:"retry" yaml:"retry"`
+	Pending   chain.Pending       `koanf:"pending" yaml:"pending"`
 	Worker    Worker              `koanf:"worker" yaml:"worker"`
 	Log       Log                 `koanf:"log" yaml:"log"`
-	Answers   Answers             `koanf:"answers" yaml:"answers"`
+	Cache     Cache               `koanf:"cache" yaml:"cache"`
 	Overwrite []string            `koanf:"overwrite" yaml:"overwrite,omitempty"` // fields where a provider's value replaces the one that the lead came with
 	Retention Retention           `koanf:"retention" yaml:"retention"`
 	HTTP      HTTP                `koanf:"http" yaml:"http,omitempty"`
@@ -41,20 +44,6 @@ type Ledger struct {
 	PasswordFile string `koanf:"password_file" yaml:"password_file,omitempty"`
 }
 
-// Retry is the schedule of retries after transient failures.
-type Retry struct {
-	Max    int           `koanf:"max" yaml:"max"`
-	Base   time.Duration `koanf:"base" yaml:"base"`
-	Factor float64       `koanf:"factor" yaml:"factor"`
-	Budget time.Duration `koanf:"budget" yaml:"budget"`
-}
-
-// Pending is how an answer "still being looked up" is asked for again.
-type Pending struct {
-	First time.Duration `koanf:"first" yaml:"first"`
-	Max   time.Duration `koanf:"max" yaml:"max"`
-}
-
 // Worker sizes one replica.
 type Worker struct {
 	Concurrency int           `koanf:"concurrency" yaml:"concurrency"` // leads worked on at once
@@ -68,28 +57,28 @@ type Log struct {
 	Format string `koanf:"format" yaml:"format"` // json, or console for people
 }
 
-// Answers says for how long providers' answers are kept in Redis, so that the same
-// is not paid for twice. An age of 0 keeps nothing.
-type Answers struct {
+// Cache says for how long providers' answers are kept in Redis, so that the same
+// answer is not paid for twice. An age of 0 keeps nothing.
+type Cache struct {
 	Positive time.Duration `koanf:"positive" yaml:"positive"` // data
 	Negative time.Duration `koanf:"negative" yaml:"negative"` // "not known", "not an address of a person"
 
-	// What their keys and values are derived from: 16 characters or more, random,
-	// the same for all workers. Without one they make one and keep it in Redis.
+	// The secret that keys and values are derived from: 16 characters or more, random,
+	// the same for all workers. Without one, the workers make one and keep it in Redis.
 	SecretEnv  string `koanf:"secret_env" yaml:"secret_env,omitempty"`   // the variable with the secret
 	SecretFile string `koanf:"secret_file" yaml:"secret_file,omitempty"` // or the file with it
 }
 
-// Ages are one provider's, where they differ from those of all.
+// Ages are one provider's ages of cached answers, where they differ from [Cache].
 type Ages struct {
 	Positive time.Duration `koanf:"positive" yaml:"positive"`
 	Negative time.Duration `koanf:"negative" yaml:"negative"`
 }
 
-// Retention says for how long what is settled is kept. 0 is for ever.
+// Retention says for how long settled leads are kept. 0 is for ever.
 type Retention struct {
 	Outcomes time.Duration `koanf:"outcomes" yaml:"outcomes"` // then the lead is deleted with all that belongs to it
-	Trails   time.Duration `koanf:"trails" yaml:"trails"`     // then its trail is
+	Trails   time.Duration `koanf:"trails" yaml:"trails"`     // then only its trail is deleted
 }
 
 // HTTP is how all providers are reached. Proxies come from the usual variables
@@ -105,15 +94,15 @@ type Provider struct {
 	// or knows differently. A relative one is beside the configuration file.
 	Description string `koanf:"description" yaml:"description,omitempty"`
 
-	BaseURL    string        `koanf:"base_url" yaml:"base_url"` // scheme, host and prefix; the API's paths are appended
-	APIKeyEnv  string        `koanf:"api_key_env" yaml:"api_key_env"`
-	APIKeyFile string        `koanf:"api_key_file" yaml:"api_key_file,omitempty"`
-	Timeout    time.Duration `koanf:"timeout" yaml:"timeout"` // of one call
-	Limits     []Limit       `koanf:"limits" yaml:"limits"`   // all of them hold, for all replicas together
-	Circuit    Circuit       `koanf:"circuit" yaml:"circuit"`
-	Patience   time.Duration `koanf:"patience" yaml:"patience"`   // longest wait for a slot of the limits before the lead is put back
-	MaxPause   time.Duration `koanf:"max_pause" yaml:"max_pause"` // longest that the provider's "wait" is believed
-	Answers    Ages          `koanf:"answers" yaml:"answers"`     // by default those of all providers
+	BaseURL    string             `koanf:"base_url" yaml:"base_url"` // scheme, host and prefix; the API's paths are appended
+	APIKeyEnv  string             `koanf:"api_key_env" yaml:"api_key_env"`
+	APIKeyFile string             `koanf:"api_key_file" yaml:"api_key_file,omitempty"`
+	Timeout    time.Duration      `koanf:"timeout" yaml:"timeout"` // of one call
+	Limits     []resilience.Limit `koanf:"limits" yaml:"limits"`   // all of them hold, for all replicas together
+	Circuit    Circuit            `koanf:"circuit" yaml:"circuit"`
+	MaxWait    time.Duration      `koanf:"max_wait" yaml:"max_wait"`   // longest wait for a slot of the limits before the lead is put back
+	MaxPause   time.Duration      `koanf:"max_pause" yaml:"max_pause"` // longest that the provider's "wait" is believed
+	Cache      Ages               `koanf:"cache" yaml:"cache"`         // by default those of all providers
 
 	Fills  []string `koanf:"fills" yaml:"fills,omitempty"`     // profile fields that it is asked for; empty: all that it knows
 	OnlyIf []string `koanf:"only_if" yaml:"only_if,omitempty"` // conditions that a lead must meet, such as has_domain
@@ -138,20 +127,14 @@ type Caps struct {
 	Month float64 `koanf:"month" yaml:"month,omitempty"`
 }
 
-// Limit allows Rate calls in any window of the length Per.
-type Limit struct {
-	Rate int           `koanf:"rate" yaml:"rate"`
-	Per  time.Duration `koanf:"per" yaml:"per"`
-}
-
 // Circuit says when a provider is left alone.
 type Circuit struct {
 	Failures int           `koanf:"failures" yaml:"failures"` // so many …
 	Window   time.Duration `koanf:"window" yaml:"window"`     // … within this time open it
-	Cooldown time.Duration `koanf:"cooldown" yaml:"cooldown"` // then one probe is let pass
+	Cooldown time.Duration `koanf:"cooldown" yaml:"cooldown"` // after so long one probe is allowed
 
-	// Off unless set: a share of failures that opens it, too, once there were so
-	// many calls in the window; the longest cooldown, which then doubles after each
+	// Off unless set: a share of failures that opens it as well, once there were
+	// MinCalls calls in the window; the longest cooldown, which then doubles after each
 	// failed probe; how many replicas must have seen failures.
 	Ratio       float64       `koanf:"ratio" yaml:"ratio,omitempty"`
 	MinCalls    int           `koanf:"min_calls" yaml:"min_calls,omitempty"`
@@ -159,8 +142,8 @@ type Circuit struct {
 	MinReplicas int           `koanf:"min_replicas" yaml:"min_replicas,omitempty"`
 }
 
-// Defaults is the configuration when nothing is configured, without the facts of
-// the providers, which the commands fill in from the providers' own packages.
+// Defaults is the configuration when nothing is configured, without providers:
+// those are added from [Source.Facts].
 func Defaults() Config {
 	return Config{
 		Redis:    Redis{URL: "redis://127.0.0.1:6379/0", Prefix: "backstop"},
@@ -168,19 +151,20 @@ func Defaults() Config {
 		Chain:    []string{"clearbit", "hunter"},
 		Fallback: []string{"directory"},
 		Want:     []string{"person.name", "person.title", "company.name", "company.domain"},
-		Retry:    Retry{Max: 3, Base: time.Second, Factor: 2, Budget: 10 * time.Second},
-		Pending:  Pending{First: 2 * time.Second, Max: 2 * time.Minute},
+		Retry:    resilience.DefaultRetry,
+		Pending:  chain.DefaultPending,
 		Worker:   Worker{Concurrency: 32, Admin: "127.0.0.1:9090", Grace: 20 * time.Second},
 		Log:      Log{Level: "info", Format: "json"},
-		Answers:  Answers{Positive: 24 * time.Hour, Negative: 24 * time.Hour, SecretEnv: SecretEnv},
+		Cache:    Cache{Positive: 24 * time.Hour, Negative: 24 * time.Hour, SecretEnv: SecretEnv},
 	}
 }
 
-// defaultProvider is what a provider has when its own facts say nothing else.
-func defaultProvider() Provider {
+// withFacts are the defaults of a provider about which the facts f are known.
+func withFacts(f Provider) Provider {
 	return Provider{
-		Timeout: 5 * time.Second, Patience: 2 * time.Second, MaxPause: 15 * time.Minute,
-		Circuit: Circuit{Failures: 5, Window: 120 * time.Second, Cooldown: 30 * time.Second},
+		BaseURL: f.BaseURL, APIKeyEnv: f.APIKeyEnv, Limits: f.Limits,
+		Timeout: resilience.DefaultTimeout, MaxWait: resilience.DefaultMaxWait, MaxPause: resilience.DefaultMaxPause,
+		Circuit: Circuit{Failures: resilience.DefaultFailures, Window: resilience.DefaultWindow, Cooldown: resilience.DefaultCooldown},
 		Credits: 1,
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"backstop/resilience"
 )
 
 // describe reads "descriptions" that are a base URL alone.
@@ -20,7 +22,7 @@ func describe(file string) (Provider, error) {
 	case strings.HasPrefix(string(text), "broken"):
 		return Provider{}, errors.Join(fmt.Errorf("%s:1: name: is missing", filepath.Base(file)), fmt.Errorf("%s:2: fields: are missing", filepath.Base(file)))
 	}
-	return Provider{BaseURL: strings.TrimSpace(string(text)), APIKeyEnv: "ACME_API_KEY", Limits: []Limit{{5, 1e9}}}, nil
+	return Provider{BaseURL: strings.TrimSpace(string(text)), APIKeyEnv: "ACME_API_KEY", Limits: []resilience.Limit{{Rate: 5, Per: 1e9}}}, nil
 }
 
 // loadDescribed loads a configuration that stands beside acme.yaml and broken.yaml.
@@ -34,7 +36,7 @@ func loadDescribed(t *testing.T, content string, environ ...string) (Config, str
 			t.Fatal(err)
 		}
 	}
-	c, err := Load(Source{File: filepath.Join(dir, "backstop.yaml"), Facts: facts, Describe: describe, Environ: environ})
+	c, _, err := Load(Source{File: filepath.Join(dir, "backstop.yaml"), Facts: facts, Describe: describe, Environ: environ})
 	return c, dir, err
 }
 
@@ -54,7 +56,7 @@ func TestADescribedProviderIsOneOfThem(t *testing.T) {
 			}
 			p := c.Providers["acme"]
 			got := []string{p.BaseURL, p.APIKeyEnv, fmt.Sprint(p.Limits), p.Timeout.String(), p.Description}
-			want := []string{"https://api.acme.example", "ACME_API_KEY", "[{5 1s}]", "2s", filepath.Join(dir, "acme.yaml")}
+			want := []string{"https://api.acme.example", "ACME_API_KEY", "[5 per 1s]", "2s", filepath.Join(dir, "acme.yaml")}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
@@ -122,7 +124,7 @@ func TestProblemsOfTheWaterfall(t *testing.T) {
 			}
 			known := facts["hunter"]
 			known.Endpoints = []string{"combined/find", "email-verifier"}
-			_, err := Load(Source{File: file, Facts: map[string]Provider{"clearbit": facts["clearbit"], "hunter": known}, Fields: []string{"person.title", "company.name"}, Conditions: []string{"has_domain"}})
+			_, _, err := Load(Source{File: file, Facts: map[string]Provider{"clearbit": facts["clearbit"], "hunter": known}, Fields: []string{"person.title", "company.name"}, Conditions: []string{"has_domain"}})
 			for _, part := range tt.want {
 				if err == nil || !strings.Contains(err.Error(), part) {
 					t.Errorf("the message lacks %q: %v", part, err)

@@ -8,5 +8,6 @@
 // in a URL is shown as "xxxxx" ([Config.Redacted]).
 //
 // A key that does not exist is an error, because a misspelt limit would otherwise
-// be no limit.
+// be no limit. Variables of service links are ignored. A renamed key keeps its old
+// name for one version, with a warning.
 package config

@@ -3,37 +3,43 @@ package config
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"reflect"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
 
-// index notes the line of every key and reports those that do not exist.
-func (l *loader) index(n *yaml.Node, t reflect.Type, path string) {
+// index notes where every key below path was given, reports those that do not
+// exist, and gives those that were renamed their present name.
+func (l *loader) index(n *yaml.Node, t reflect.Type, path string, origin func(*yaml.Node) string) {
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias
 	}
 	switch {
 	case n.Kind == yaml.SequenceNode && t.Kind() == reflect.Slice:
 		for _, item := range n.Content {
-			l.index(item, t.Elem(), path)
+			l.index(item, t.Elem(), path, origin)
 		}
 	case n.Kind == yaml.MappingNode:
 		for i := 0; i+1 < len(n.Content); i += 2 {
-			key := strings.TrimPrefix(path+"."+n.Content[i].Value, ".")
-			if _, seen := l.lines[key]; !seen {
-				l.lines[key] = n.Content[i].Line
+			name := n.Content[i]
+			key := l.renamed(strings.TrimPrefix(path+"."+name.Value, "."), origin(name))
+			if present := key[strings.LastIndexByte(key, '.')+1:]; present != name.Value {
+				if slices.ContainsFunc(n.Content, func(other *yaml.Node) bool { return other.Value == present }) {
+					l.problem(key, "is given by its old name %s, too: keep %s", name.Value, present)
+					continue
+				}
+				name.Value = present
 			}
-			child, known := childType(t, n.Content[i].Value)
+			l.origin[key] = origin(name)
+			child, known := childType(t, name.Value)
 			if known == nil {
-				l.index(n.Content[i+1], child, key)
+				l.index(n.Content[i+1], child, key, origin)
 				continue
 			}
-			l.problems = append(l.problems, Problem{
-				Where: fmt.Sprintf("%s:%d", l.file, n.Content[i].Line), Key: key,
-				What: "unknown key: " + known.Error(),
-			})
+			l.problems = append(l.problems, Problem{Where: origin(name), Key: key, What: "unknown key: " + known.Error()})
 		}
 	}
 }
@@ -44,40 +50,41 @@ func childType(t reflect.Type, key string) (reflect.Type, error) {
 	case reflect.Map:
 		return t.Elem(), nil
 	case reflect.Struct:
-		var names []string
-		for f := range t.Fields() {
-			name := f.Tag.Get("koanf")
+		var known []string
+		for name, child := range children(t) {
 			if name == key {
-				return f.Type, nil
+				return child, nil
 			}
-			if name != "-" { // no setting
-				names = append(names, name)
-			}
+			known = append(known, name)
 		}
-		return nil, fmt.Errorf("use one of %s", strings.Join(names, ", "))
+		return nil, fmt.Errorf("use one of %s", strings.Join(known, ", "))
 	default:
 		return nil, errors.New("nothing goes below this key")
 	}
 }
 
-// envValue reads a variable's text as the type of its key.
-func envValue(t reflect.Type, s string) (any, error) {
-	switch {
-	case t == reflect.TypeFor[[]string]():
-		list := []string{}
-		for _, item := range strings.Split(s, ",") {
-			if item = strings.TrimSpace(item); item != "" {
-				list = append(list, item)
+// children are the keys directly below a structure, with their types.
+func children(t reflect.Type) iter.Seq2[string, reflect.Type] {
+	return func(yield func(string, reflect.Type) bool) {
+		for f := range t.Fields() {
+			name := f.Tag.Get("koanf")
+			if name == "" { // a type of another package
+				name = strings.ToLower(f.Name)
+			}
+			if name != "-" && !yield(name, f.Type) { // "-" is no setting
+				return
 			}
 		}
-		return list, nil
-	case t.Kind() == reflect.Slice, t.Kind() == reflect.Map, t.Kind() == reflect.Struct:
-		var v any
-		if err := yaml.Unmarshal([]byte(s), &v); err != nil {
-			return nil, errors.New("is not YAML: write it as in the file, on one line")
-		}
-		return v, nil
-	default:
-		return s, nil
 	}
+}
+
+// typeOf is the type of a key of the configuration.
+func typeOf(key string) (t reflect.Type, err error) {
+	t = reflect.TypeFor[Config]()
+	for _, part := range strings.Split(key, ".") {
+		if t, err = childType(t, part); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
 }

@@ -9,19 +9,10 @@ import (
 	"time"
 
 	"github.com/go-viper/mapstructure/v2"
-	kyaml "github.com/knadh/koanf/parsers/yaml"
 	"github.com/knadh/koanf/providers/confmap"
-	"github.com/knadh/koanf/providers/rawbytes"
-	"github.com/knadh/koanf/providers/structs"
 	"github.com/knadh/koanf/v2"
 	"go.yaml.in/yaml/v3"
 )
-
-// Prefix begins the environment variables of the configuration.
-const Prefix = "BACKSTOP_"
-
-// FileEnv is the variable that names the configuration file when no flag does.
-const FileEnv = Prefix + "CONFIG"
 
 // DefaultFile is read when neither a flag nor [FileEnv] names a file and it exists.
 const DefaultFile = "backstop.yaml"
@@ -60,35 +51,35 @@ type Source struct {
 }
 
 // Load reads and checks the configuration. All problems are reported together,
-// each a [Problem] joined into the error.
-func Load(src Source) (Config, error) {
-	l := loader{src: src, env: map[string]string{}, lines: map[string]int{}}
+// each a [Problem] joined into the error. The warnings are about what still works.
+func Load(src Source) (c Config, warnings []Problem, err error) {
+	l := loader{src: src, environ: map[string]any{}, origin: map[string]string{}}
 	if err := l.readFile(); err != nil {
-		return Config{}, err
+		return Config{}, nil, err
 	}
 	l.readEnviron()
-	l.describe()
-	var c Config
+	given := l.given()
+	l.describe(given)
 	if len(l.problems) == 0 {
-		c = l.decode()
+		c = l.decode(given)
 	}
 	if len(l.problems) == 0 {
 		l.validate(c)
 	}
-	return c, errors.Join(l.problems...)
+	return c, l.warnings, errors.Join(l.problems...)
 }
 
 // A loader collects the layers and remembers where each key came from.
 type loader struct {
 	src     Source
-	file    string // as given, for messages
-	content []byte
-	lines   map[string]int    // the line of each key of the file
-	env     map[string]string // the variable of each key of the environment
-	values  map[string]any    // the environment's values by dotted key
+	file    string            // as given, for messages
+	content map[string]any    // of the file
+	environ map[string]any    // the variables' values by dotted key
+	origin  map[string]string // where each key was given last
 
 	described map[string]string // the file that describes a provider
 	problems  []error
+	warnings  []Problem
 }
 
 func (l *loader) problem(key, format string, args ...any) {
@@ -98,18 +89,10 @@ func (l *loader) problem(key, format string, args ...any) {
 // where says where the effective value of a key, or of the nearest key above it,
 // was given.
 func (l *loader) where(key string) string {
-	for k := key; k != ""; {
-		if v, ok := l.env[k]; ok {
-			return "environment variable " + v
+	for k := key; k != ""; k = k[:max(0, strings.LastIndexByte(k, '.'))] {
+		if origin, ok := l.origin[k]; ok {
+			return origin
 		}
-		if n, ok := l.lines[k]; ok {
-			return fmt.Sprintf("%s:%d", l.file, n)
-		}
-		i := strings.LastIndexByte(k, '.')
-		if i < 0 {
-			break
-		}
-		k = k[:i]
 	}
 	return ""
 }
@@ -134,73 +117,66 @@ func (l *loader) readFile() error {
 		return Problem{What: fmt.Sprintf("the configuration file cannot be read: %v", err)}
 	}
 	var root yaml.Node
-	if err := yaml.Unmarshal(b, &root); err != nil {
+	err = yaml.Unmarshal(b, &root)
+	if err == nil && len(root.Content) > 0 {
+		l.index(root.Content[0], reflect.TypeFor[Config](), "", func(n *yaml.Node) string {
+			return fmt.Sprintf("%s:%d", l.file, n.Line)
+		})
+		err = root.Decode(&l.content)
+	}
+	if err != nil {
 		return Problem{Where: l.file, What: strings.TrimPrefix(err.Error(), "yaml: ") + ": correct the YAML"}
 	}
-	if len(root.Content) > 0 {
-		l.index(root.Content[0], reflect.TypeFor[Config](), "")
-	}
-	l.content = b
 	return nil
 }
 
-// readEnviron takes the variables that begin with Prefix.
-func (l *loader) readEnviron() {
-	l.values = map[string]any{}
-	for _, kv := range l.src.Environ {
-		name, value, _ := strings.Cut(kv, "=")
-		if !strings.HasPrefix(name, Prefix) || name == FileEnv || name == SecretEnv {
-			continue
-		}
-		key := strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(name, Prefix), "__", "."))
-		t, err := reflect.TypeFor[Config](), error(nil)
-		for _, part := range strings.Split(key, ".") {
-			if t, err = childType(t, part); err != nil {
-				break
-			}
-		}
-		l.env[key] = name
-		if err != nil {
-			l.problem(key, "unknown key: %v", err)
-			continue
-		}
-		v, err := envValue(t, value)
-		if err != nil {
-			l.problem(key, "%v", err)
-			continue
-		}
-		l.values[key] = v
-	}
+// given is the file with the environment over it.
+func (l *loader) given() *koanf.Koanf {
+	k := koanf.New(".")
+	_ = k.Load(confmap.Provider(l.content, ""), nil)  // maps in memory
+	_ = k.Load(confmap.Provider(l.environ, "."), nil) // can always be read
+	return k
 }
 
-// decode puts the layers over each other.
-func (l *loader) decode() Config {
+// defaults is what holds where nothing is given. The ages of providers are not
+// among it: they come from those of all.
+func (l *loader) defaults() (*koanf.Koanf, error) {
+	c := Defaults()
+	c.Providers = map[string]Provider{}
+	for name, f := range l.src.Facts {
+		c.Providers[name] = withFacts(f)
+	}
+	var values map[string]any
+	text, err := yaml.Marshal(c)
+	if err == nil {
+		err = yaml.Unmarshal(text, &values)
+	}
 	k := koanf.New(".")
-	layers := []struct {
-		provider koanf.Provider
-		parser   koanf.Parser
-	}{
-		{structs.Provider(Defaults(), "koanf"), nil},
-		{confmap.Provider(l.providerDefaults(), "."), nil},
-		{rawbytes.Provider(l.content), kyaml.Parser()},
-		{confmap.Provider(l.values, "."), nil},
+	if err == nil {
+		err = k.Load(confmap.Provider(values, ""), nil)
 	}
-	for _, layer := range layers {
-		if layer.parser != nil && len(l.content) == 0 {
-			continue
-		}
-		if err := k.Load(layer.provider, layer.parser); err != nil {
-			l.problems = append(l.problems, Problem{Where: l.file, What: err.Error()})
-			return Config{}
-		}
+	for name := range c.Providers {
+		k.Delete("providers." + name + ".cache")
 	}
-	for name := range k.Cut("providers").Raw() {
+	return k, err
+}
+
+// decode puts what was given over the defaults.
+func (l *loader) decode(given *koanf.Koanf) (c Config) {
+	k, err := l.defaults()
+	if err == nil {
+		err = k.Merge(given)
+	}
+	if err != nil {
+		l.problems = append(l.problems, Problem{Where: l.file, What: err.Error()})
+		return Config{}
+	}
+	for _, name := range k.MapKeys("providers") {
 		if _, known := l.src.Facts[name]; !known {
-			l.problem("providers."+name, "there is no such provider: use one of %s", strings.Join(names(l.src.Facts), ", "))
+			l.problem("providers."+name, "there is no such provider: use one of %s%s", strings.Join(names(l.src.Facts), ", "), l.meant("providers."+name))
 		}
 	}
-	var c Config
-	err := k.UnmarshalWithConf("", &c, koanf.UnmarshalConf{DecoderConfig: &mapstructure.DecoderConfig{
+	err = k.UnmarshalWithConf("", &c, koanf.UnmarshalConf{DecoderConfig: &mapstructure.DecoderConfig{
 		Result: &c, TagName: "koanf", WeaklyTypedInput: true,
 		DecodeHook: mapstructure.ComposeDecodeHookFunc(durationHook, mapstructure.StringToTimeDurationHookFunc()),
 	}})
@@ -219,11 +195,11 @@ func (l *loader) decode() Config {
 // inheritAges gives a provider the ages of all where it has none of its own.
 func inheritAges(c *Config, given func(key string) bool) {
 	for name, p := range c.Providers {
-		if !given("providers." + name + ".answers.positive") {
-			p.Answers.Positive = c.Answers.Positive
+		if !given("providers." + name + ".cache.positive") {
+			p.Cache.Positive = c.Cache.Positive
 		}
-		if !given("providers." + name + ".answers.negative") {
-			p.Answers.Negative = c.Answers.Negative
+		if !given("providers." + name + ".cache.negative") {
+			p.Cache.Negative = c.Cache.Negative
 		}
 		c.Providers[name] = p
 	}

@@ -8,11 +8,13 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"backstop/resilience"
 )
 
 var facts = map[string]Provider{
-	"clearbit": {BaseURL: "https://person.clearbit.com", APIKeyEnv: "CLEARBIT_API_KEY", Limits: []Limit{{600, time.Minute}}},
-	"hunter":   {BaseURL: "https://api.hunter.io", APIKeyEnv: "HUNTER_API_KEY", Limits: []Limit{{10, time.Second}, {300, time.Minute}}},
+	"clearbit": {BaseURL: "https://person.clearbit.com", APIKeyEnv: "CLEARBIT_API_KEY", Limits: []resilience.Limit{{Rate: 600, Per: time.Minute}}},
+	"hunter":   {BaseURL: "https://api.hunter.io", APIKeyEnv: "HUNTER_API_KEY", Limits: []resilience.Limit{{Rate: 10, Per: time.Second}, {Rate: 300, Per: time.Minute}}},
 }
 
 // load reads a file with the given content; "" is no file.
@@ -27,7 +29,8 @@ func load(t *testing.T, content string, environ ...string) (Config, error) {
 	} else {
 		t.Chdir(t.TempDir())
 	}
-	return Load(src)
+	c, _, err := Load(src)
+	return c, err
 }
 
 func TestWithoutAFileTheDefaultsHold(t *testing.T) {
@@ -38,9 +41,8 @@ func TestWithoutAFileTheDefaultsHold(t *testing.T) {
 	want := Defaults()
 	want.Providers = map[string]Provider{}
 	for name, f := range facts {
-		p := defaultProvider()
-		p.BaseURL, p.APIKeyEnv, p.Limits = f.BaseURL, f.APIKeyEnv, f.Limits
-		p.Answers = Ages{Positive: 24 * time.Hour, Negative: 24 * time.Hour}
+		p := withFacts(f)
+		p.Cache = Ages{Positive: 24 * time.Hour, Negative: 24 * time.Hour}
 		want.Providers[name] = p
 	}
 	if diff := cmp.Diff(want, c); diff != "" {
@@ -73,8 +75,8 @@ providers:
 		{"a deep key", c.Providers["hunter"].BaseURL, "http://127.0.0.1:8089/hunter"},
 		{"the file beats the default", c.Retry.Base.String(), "500ms"},
 		{"beside it the default stays", c.Retry.Budget.String(), "10s"},
-		{"a list of the file replaces the default", cmp.Diff(c.Providers["clearbit"].Limits, []Limit{{10, time.Second}}), ""},
-		{"a shorter list leaves nothing of the longer one", cmp.Diff(c.Providers["hunter"].Limits, []Limit{{5, 2 * time.Second}}), ""},
+		{"a list of the file replaces the default", cmp.Diff(c.Providers["clearbit"].Limits, []resilience.Limit{{Rate: 10, Per: time.Second}}), ""},
+		{"a shorter list leaves nothing of the longer one", cmp.Diff(c.Providers["hunter"].Limits, []resilience.Limit{{Rate: 5, Per: 2 * time.Second}}), ""},
 		{"one key of a map leaves its neighbours", c.Providers["clearbit"].Circuit.Cooldown.String(), "30s"},
 	}
 	for _, ch := range checks {
@@ -122,9 +124,9 @@ func TestAProblemNamesPlaceKeyAndCure(t *testing.T) {
 		{"a base URL with a path that is none", "providers: {hunter: {base_url: api.hunter.io}}", nil, []string{"base_url", "https://"}},
 		{"a ratio without calls", "providers: {hunter: {circuit: {ratio: 0.5}}}", nil, []string{"circuit.min_calls"}},
 		{"a longest cooldown that is shorter", "providers: {hunter: {circuit: {max_cooldown: 1s}}}", nil, []string{"circuit.max_cooldown", "30s"}},
-		{"a negative age", "answers: {negative: -1h}", nil, []string{":1", "answers.negative", "24h, or 0"}},
-		{"a provider's negative age", "providers: {hunter: {answers: {positive: -1h}}}", nil, []string{":1", "providers.hunter.answers.positive", "24h, or 0"}},
-		{"an age without a unit", "answers: {positive: 30}", nil, []string{":1", "answers.positive", "unit"}},
+		{"a negative age", "cache: {negative: -1h}", nil, []string{":1", "cache.negative", "24h, or 0"}},
+		{"a provider's negative age", "providers: {hunter: {cache: {positive: -1h}}}", nil, []string{":1", "providers.hunter.cache.positive", "24h, or 0"}},
+		{"an age without a unit", "cache: {positive: 30}", nil, []string{":1", "cache.positive", "unit"}},
 		{"a wrong log level", "log: {level: loud}", nil, []string{"log.level", "debug, info"}},
 	}
 	for _, tt := range tests {
@@ -147,13 +149,13 @@ func TestAProblemNamesPlaceKeyAndCure(t *testing.T) {
 
 func TestAProviderHasTheAgesOfAllUnlessItHasItsOwn(t *testing.T) {
 	c, err := load(t, `
-answers: {positive: 12h, negative: 0}
-providers: {hunter: {answers: {negative: 1h}}}
-`, "BACKSTOP_PROVIDERS__CLEARBIT__ANSWERS__POSITIVE=0")
+cache: {positive: 12h, negative: 0}
+providers: {hunter: {cache: {negative: 1h}}}
+`, "BACKSTOP_PROVIDERS__CLEARBIT__CACHE__POSITIVE=0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := map[string]Ages{"clearbit": c.Providers["clearbit"].Answers, "hunter": c.Providers["hunter"].Answers}
+	got := map[string]Ages{"clearbit": c.Providers["clearbit"].Cache, "hunter": c.Providers["hunter"].Cache}
 	want := map[string]Ages{"clearbit": {}, "hunter": {Positive: 12 * time.Hour, Negative: time.Hour}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
@@ -161,7 +163,7 @@ providers: {hunter: {answers: {negative: 1h}}}
 }
 
 func TestANegativeAgeOfAllIsReportedOnce(t *testing.T) {
-	_, err := load(t, "answers: {positive: -1h}")
+	_, err := load(t, "cache: {positive: -1h}")
 	if err == nil || strings.Contains(err.Error(), "providers.") {
 		t.Errorf("got %v", err)
 	}
@@ -175,7 +177,7 @@ func TestTheSecretOfTheAnswersIsNoKeyAndNotTooShort(t *testing.T) {
 	tests := []struct{ name, file, variable, want, err string }{
 		{"none", "", "", "", ""},
 		{"of the usual variable", "", "0123456789abcdef", "0123456789abcdef", ""},
-		{"of a file", "answers: {secret_file: " + file + "}", "0123456789abcdef", "a secret of twenty-five..", ""},
+		{"of a file", "cache: {secret_file: " + file + "}", "0123456789abcdef", "a secret of twenty-five..", ""},
 		{"too short", "", "hunter2", "", "16 or more"},
 	}
 	for _, tt := range tests {
@@ -185,7 +187,7 @@ func TestTheSecretOfTheAnswersIsNoKeyAndNotTooShort(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := c.AnswersSecret()
+			got, err := c.CacheSecret()
 			if got != tt.want || (err == nil) != (tt.err == "") {
 				t.Errorf("got %q, %v", got, err)
 			}
@@ -204,7 +206,7 @@ func TestAllProblemsAreReportedTogether(t *testing.T) {
 }
 
 func TestAMissingFileThatWasNamedIsAnError(t *testing.T) {
-	_, err := Load(Source{Facts: facts, File: filepath.Join(t.TempDir(), "none.yaml")})
+	_, _, err := Load(Source{Facts: facts, File: filepath.Join(t.TempDir(), "none.yaml")})
 	if err == nil || !strings.Contains(err.Error(), "none.yaml") {
 		t.Errorf("got %v", err)
 	}

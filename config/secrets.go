@@ -66,11 +66,11 @@ const SecretEnv = Prefix + "SECRET"
 // minSecret is the shortest secret, in characters.
 const minSecret = 16
 
-// AnswersSecret is the secret of the kept answers, "" when there is none.
-func (c Config) AnswersSecret() (string, error) {
-	s, err := secret("answers.secret", c.Answers.SecretEnv, c.Answers.SecretFile)
+// CacheSecret is the secret of the cached answers, "" when there is none.
+func (c Config) CacheSecret() (string, error) {
+	s, err := secret("cache.secret", c.Cache.SecretEnv, c.Cache.SecretFile)
 	if err == nil && s != "" && len(s) < minSecret {
-		return "", fmt.Errorf("answers: the secret has %d characters: use %d or more random ones", len(s), minSecret)
+		return "", fmt.Errorf("cache: the secret has %d characters: use %d or more random ones", len(s), minSecret)
 	}
 	return s, err
 }

@@ -2,7 +2,6 @@ package config
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"net"
 	"net/url"
@@ -12,30 +11,6 @@ import (
 
 	"github.com/go-viper/mapstructure/v2"
 )
-
-// providerDefaults is the layer of what is known of each provider.
-func (l *loader) providerDefaults() map[string]any {
-	layer := map[string]any{}
-	for name, f := range l.src.Facts {
-		d := defaultProvider()
-		key := "providers." + name + "."
-		layer[key+"base_url"] = f.BaseURL
-		layer[key+"api_key_env"] = f.APIKeyEnv
-		layer[key+"timeout"] = d.Timeout
-		layer[key+"patience"] = d.Patience
-		layer[key+"max_pause"] = d.MaxPause
-		limits := make([]any, len(f.Limits))
-		for i, limit := range f.Limits {
-			limits[i] = map[string]any{"rate": limit.Rate, "per": limit.Per}
-		}
-		layer[key+"limits"] = limits
-		layer[key+"circuit.failures"] = d.Circuit.Failures
-		layer[key+"circuit.window"] = d.Circuit.Window
-		layer[key+"circuit.cooldown"] = d.Circuit.Cooldown
-		layer[key+"credits"] = d.Credits
-	}
-	return layer
-}
 
 // decodeProblems turns the decoder's errors into problems that name their place.
 func (l *loader) decodeProblems(err error) {
@@ -99,17 +74,17 @@ func (l *loader) validate(c Config) {
 			l.problem("worker.admin", "is not host:port: use 127.0.0.1:9090, or empty for none")
 		}
 	}
-	l.age("answers.positive", c.Answers.Positive)
-	l.age("answers.negative", c.Answers.Negative)
+	l.age("cache.positive", c.Cache.Positive)
+	l.age("cache.negative", c.Cache.Negative)
 	l.checkList("log.level", []string{c.Log.Level}, []string{"debug", "info", "warn", "error"})
 	l.checkList("log.format", []string{c.Log.Format}, []string{"json", "console"})
 	for _, name := range names(c.Providers) {
 		l.provider("providers."+name, c.Providers[name])
-		if a := c.Providers[name].Answers; a.Positive != c.Answers.Positive { // else it was checked above
-			l.age("providers."+name+".answers.positive", a.Positive)
+		if a := c.Providers[name].Cache; a.Positive != c.Cache.Positive { // else it was checked above
+			l.age("providers."+name+".cache.positive", a.Positive)
 		}
-		if a := c.Providers[name].Answers; a.Negative != c.Answers.Negative {
-			l.age("providers."+name+".answers.negative", a.Negative)
+		if a := c.Providers[name].Cache; a.Negative != c.Cache.Negative {
+			l.age("providers."+name+".cache.negative", a.Negative)
 		}
 	}
 }
@@ -131,7 +106,7 @@ func (l *loader) provider(key string, p Provider) {
 	l.spending(key, p)
 	l.positive(key+".circuit.window", p.Circuit.Window)
 	l.positive(key+".circuit.cooldown", p.Circuit.Cooldown)
-	l.positive(key+".patience", p.Patience)
+	l.positive(key+".max_wait", p.MaxWait)
 	l.positive(key+".max_pause", p.MaxPause)
 	if p.Circuit.Ratio < 0 || p.Circuit.Ratio > 1 {
 		l.problem(key+".circuit.ratio", "is %g: use a share from 0 (off) to 1", p.Circuit.Ratio)
@@ -223,9 +198,8 @@ func (l *loader) checkURL(key, s string, schemes ...string) {
 		l.problem(key, "is not a URL that can be used: begin it with %s://", strings.Join(schemes, "://, "))
 		return
 	}
-	_, byEnv := l.env[key]
-	if _, has := u.User.Password(); has && !byEnv {
-		l.problem(key, "holds a password: leave it out and name a variable or file with %s",
-			fmt.Sprintf("%[1]s.password_env or %[1]s.password_file", strings.TrimSuffix(key, ".url")))
+	if _, has := u.User.Password(); has && !strings.HasPrefix(l.origin[key], fromEnviron) {
+		l.problem(key, "holds a password: leave it out and name a variable or file with %[1]s.password_env or %[1]s.password_file",
+			strings.TrimSuffix(key, ".url"))
 	}
 }

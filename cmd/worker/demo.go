@@ -141,7 +141,7 @@ func (d *demo) open(ctx context.Context, dir string) (err error) {
 	if err := os.WriteFile(key, []byte("demo"), 0o600); err != nil {
 		return fmt.Errorf("write the demo's key: %w", err)
 	}
-	cfg, err := config.Load(app.Source(os.DevNull, demoEnvironment(d.sandbox, dir, key, rate)))
+	cfg, _, err := config.Load(app.Source(os.DevNull, demoEnvironment(d.sandbox, dir, key, rate)))
 	if err != nil {
 		return err
 	}
