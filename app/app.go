@@ -46,7 +46,7 @@ func New(c *cobra.Command) (*App, error) {
 	if err != nil {
 		return nil, Usage(err)
 	}
-	a, err := FromConfig(cfg, os.Stderr)
+	a, err := FromConfig(cfg, c.ErrOrStderr())
 	if err != nil {
 		return nil, err
 	}
@@ -71,16 +71,10 @@ func FromConfig(cfg config.Config, stderr io.Writer) (*App, error) {
 	if _, err := wanted(cfg); err != nil {
 		return nil, err
 	}
-	level, err := zerolog.ParseLevel(cfg.Log.Level)
+	log, err := newLog(cfg.Log, stderr)
 	if err != nil {
-		return nil, Usagef("log.level: %w", err)
+		return nil, err
 	}
-	if cfg.Log.Format == "console" {
-		stderr = zerolog.ConsoleWriter{Out: stderr, TimeFormat: "15:04:05.000"}
-	}
-	zerolog.TimeFieldFormat = "2006-01-02T15:04:05.000Z07:00"
-	log := zerolog.New(stderr).Level(level).With().Timestamp().Logger()
-	redis.SetLogger(redisLog{log})
 	return &App{Config: cfg, Log: log}, nil
 }
 
@@ -93,15 +87,20 @@ func (a *App) OpenLedger(ctx context.Context) error {
 	l, err := ledger.Open(ctx, url, ledger.Options{})
 	if err != nil {
 		// A driver's error may be of several lines.
-		return Usagef("%s; check ledger.url or BACKSTOP_LEDGER__URL", strings.Join(strings.Fields(err.Error()), " "))
+		said := fmt.Errorf("%s; check ledger.url or BACKSTOP_LEDGER__URL", strings.Join(strings.Fields(err.Error()), " "))
+		if errors.Is(err, ledger.ErrURL) {
+			return Usage(said)
+		}
+		return said
 	}
 	a.Ledger = l
 	a.onClose(l.Close)
 	return nil
 }
 
-// OpenRedis connects to Redis and checks that it can be relied on.
-func (a *App) OpenRedis(ctx context.Context) error {
+// ConnectRedis makes the client of Redis and the queue without asking whether Redis
+// is there.
+func (a *App) ConnectRedis() error {
 	url, err := a.Config.RedisURL()
 	if err != nil {
 		return Usage(err)
@@ -111,11 +110,16 @@ func (a *App) OpenRedis(ctx context.Context) error {
 		return Usage(err)
 	}
 	a.onClose(rdb.Close)
-	if err := checkRedis(ctx, rdb, a.Log); err != nil {
-		return Usage(err)
-	}
 	a.Redis, a.Queue = rdb, queue.New(rdb, a.Config.Redis.Prefix)
 	return nil
+}
+
+// OpenRedis connects to Redis and checks that it can be relied on.
+func (a *App) OpenRedis(ctx context.Context) error {
+	if err := a.ConnectRedis(); err != nil {
+		return err
+	}
+	return checkRedis(ctx, a.Redis, a.Log)
 }
 
 // Open opens the ledger, then Redis.

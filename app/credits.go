@@ -7,6 +7,9 @@ import (
 	"backstop/credits"
 )
 
+// Capped reports whether spending at a provider is capped.
+func (a *App) Capped() bool { return len(capsOf(a.Config)) > 0 }
+
 // Credits makes a replica's part of the caps on what the fleet spends; the ledger
 // and Redis must be open. It is nil when nothing is capped. refused is told of each
 // call that a cap stopped; it may be nil.

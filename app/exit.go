@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/redis/go-redis/v9/logging"
 	"github.com/spf13/cobra"
 )
 
@@ -40,15 +41,23 @@ func Usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 // ErrQuiet ends the process with ExitWrong; what is wrong has been printed.
 var ErrQuiet = errors.New("found something wrong")
 
-// Main runs a command and returns the process's exit code. An interrupt or
-// SIGTERM cancels the command's context; a second one ends the process at once.
+// Main runs a command as a process of its own and returns the exit code. An interrupt
+// or SIGTERM cancels the command's context; a second one ends the process at once.
 func Main(root *cobra.Command) int {
-	ctx, stop := signalContext(context.Background(), os.Stderr)
-	defer stop()
-	prepare(root)
 	// net/http writes what a server sends beyond its answer to the standard logger,
 	// and that can be somebody's data. Nothing here uses it otherwise.
 	log.SetOutput(io.Discard)
+	// What go-redis logs is also in the errors that it returns.
+	logging.Disable()
+	ctx, stop := signalContext(context.Background(), os.Stderr)
+	defer stop()
+	return Run(ctx, root)
+}
+
+// Run runs a command until it ends or ctx does, says on its standard error what went
+// wrong, and returns the exit code.
+func Run(ctx context.Context, root *cobra.Command) int {
+	prepare(root)
 	err := root.ExecuteContext(ctx)
 	var usage usageError
 	switch {
@@ -57,7 +66,7 @@ func Main(root *cobra.Command) int {
 	case errors.Is(err, ErrQuiet):
 		return ExitWrong
 	}
-	fmt.Fprintf(os.Stderr, "%s: %s\n", root.Name(), strings.ReplaceAll(err.Error(), "\n", "\n  "))
+	fmt.Fprintf(root.ErrOrStderr(), "%s: %s\n", root.Name(), strings.ReplaceAll(err.Error(), "\n", "\n  "))
 	if errors.As(err, &usage) {
 		return ExitUsage
 	}
@@ -84,7 +93,7 @@ func prepare(c *cobra.Command) {
 }
 
 // signalContext is cancelled by the first SIGINT or SIGTERM. The second ends the
-// process: leads under way are then put back when their leases expire. Its
+// process at once; the leads under way are put back when their leases expire. Its
 // goroutine lives as long as the process.
 func signalContext(parent context.Context, w io.Writer) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(parent)
@@ -94,7 +103,7 @@ func signalContext(parent context.Context, w io.Writer) (context.Context, contex
 		<-signals
 		cancel()
 		<-signals
-		fmt.Fprintln(w, "stopped at once; leads under way go on after their leases expire")
+		fmt.Fprintln(w, "stopped at once; the leads under way are put back when their leases expire")
 		os.Exit(ExitWrong)
 	}()
 	return ctx, func() { signal.Stop(signals); cancel() }

@@ -134,10 +134,3 @@ func atLeast(version, least string) bool {
 	}
 	return number(version, 1) >= number(least, 1)
 }
-
-// redisLog takes go-redis's own messages.
-type redisLog struct{ log zerolog.Logger }
-
-func (l redisLog) Printf(_ context.Context, format string, v ...any) {
-	l.log.Debug().Str("event", "redis").Msgf(format, v...)
-}

@@ -10,18 +10,21 @@ import (
 	"backstop/testkit"
 )
 
+// A usage is one run of a command.
+type usage struct {
+	name string
+	pkg  string
+	args []string
+	env  []string
+	want []string // parts of the line
+}
+
 // TestBadUseIsOneClearLineAndExit2 runs the commands as somebody would who has
 // made a mistake.
 func TestBadUseIsOneClearLineAndExit2(t *testing.T) {
 	redis := testkit.Redis(t)
 	keys := []string{"CLEARBIT_API_KEY=k", "BACKSTOP_REDIS__URL=" + redis}
-	tests := []struct {
-		name string
-		pkg  string
-		args []string
-		env  []string
-		want []string // parts of the line
-	}{
+	tests := []usage{
 		{"an unknown flag", workerPackage, []string{"run", "--fast"}, nil, []string{"--fast", "--help"}},
 		{"an unknown subcommand", workerPackage, []string{"rum"}, nil, []string{"rum"}},
 		{"an argument too many", workerPackage, []string{"audit", "now"}, nil, []string{"now"}},
@@ -40,36 +43,49 @@ func TestBadUseIsOneClearLineAndExit2(t *testing.T) {
 		{"an unknown condition", workerPackage, []string{"config", "check"}, append(keys, "BACKSTOP_PROVIDERS__HUNTER__ONLY_IF=has_domian"), []string{"only_if", "has_domian", "has_domain"}},
 		{"a CA file that is not there", workerPackage, []string{"config", "check"}, append(keys, "BACKSTOP_HTTP__CA_FILE=none.pem"), []string{"ca_file", "none.pem"}},
 		{"somebody to forget who has no address", enqueuePackage, []string{"forget", "nobody"}, keys, []string{"email address"}},
-		{"a Redis that is not there", workerPackage, []string{"run"}, []string{"CLEARBIT_API_KEY=k", "BACKSTOP_REDIS__URL=redis://127.0.0.1:1/0"}, []string{"Redis", "BACKSTOP_REDIS__URL", "--embedded"}},
-		{"a ledger that is not there", workerPackage, []string{"run"}, append(keys, "BACKSTOP_LEDGER__URL=postgres://app:hunter2@127.0.0.1:1/x"), []string{"ledger", "BACKSTOP_LEDGER__URL"}},
-		{"a ledger that is no database", workerPackage, []string{"audit"}, append(keys, "BACKSTOP_LEDGER__URL=sqlite:///dev/null/x.db"), []string{"ledger"}},
 		{"no API key at all", workerPackage, []string{"run"}, []string{"BACKSTOP_REDIS__URL=" + redis}, []string{"CLEARBIT_API_KEY", "HUNTER_API_KEY"}},
 		{"an admin address that is taken", workerPackage, []string{"run"}, append(keys, "BACKSTOP_WORKER__ADMIN="+strings.TrimSuffix(strings.TrimPrefix(redis, "redis://"), "/0")), []string{"admin", "BACKSTOP_WORKER__ADMIN"}},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			p := testkit.Start(t, testkit.Command{Package: tt.pkg, Args: tt.args, Env: tt.env})
-			if code := p.Wait(time.Minute); code != 2 {
-				t.Errorf("the exit code is %d", code)
-			}
-			var lines []string
-			for _, line := range strings.Split(strings.TrimSpace(p.Stderr()), "\n") {
-				if !strings.HasPrefix(line, "{") { // log lines
-					lines = append(lines, line)
-				}
-			}
-			if len(lines) != 1 {
-				t.Errorf("%d lines: %q", len(lines), p.Stderr())
-			}
-			for _, part := range tt.want {
-				if !strings.Contains(lines[len(lines)-1], part) {
-					t.Errorf("the line lacks %q: %s", part, lines[len(lines)-1])
-				}
-			}
-			if strings.Contains(p.Stderr(), "hunter2") {
-				t.Errorf("a password is shown: %s", p.Stderr())
-			}
-		})
+		t.Run(tt.name, func(t *testing.T) { endsWithOneLine(t, tt, 2) })
+	}
+}
+
+func TestAServerThatIsAwayIsOneClearLineAndExit1(t *testing.T) {
+	redis := testkit.Redis(t)
+	keys := []string{"CLEARBIT_API_KEY=k", "BACKSTOP_REDIS__URL=" + redis}
+	for _, tt := range []usage{
+		{"a Redis that is not there", workerPackage, []string{"run"}, []string{"CLEARBIT_API_KEY=k", "BACKSTOP_REDIS__URL=redis://127.0.0.1:1/0"}, []string{"Redis", "BACKSTOP_REDIS__URL", "--embedded"}},
+		{"a ledger that is not there", workerPackage, []string{"run"}, append(keys, "BACKSTOP_LEDGER__URL=postgres://app:hunter2@127.0.0.1:1/x"), []string{"ledger", "BACKSTOP_LEDGER__URL"}},
+		{"a ledger that is no database", workerPackage, []string{"audit"}, append(keys, "BACKSTOP_LEDGER__URL=sqlite:///dev/null/x.db"), []string{"ledger"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) { endsWithOneLine(t, tt, 1) })
+	}
+}
+
+// endsWithOneLine runs a command that ends with the code and one line for people.
+func endsWithOneLine(t *testing.T, tt usage, code int) {
+	t.Helper()
+	p := testkit.Start(t, testkit.Command{Package: tt.pkg, Args: tt.args, Env: tt.env})
+	if got := p.Wait(time.Minute); got != code {
+		t.Errorf("the exit code is %d, not %d", got, code)
+	}
+	var lines []string
+	for _, line := range strings.Split(strings.TrimSpace(p.Stderr()), "\n") {
+		if !strings.HasPrefix(line, "{") { // log lines
+			lines = append(lines, line)
+		}
+	}
+	if len(lines) != 1 {
+		t.Errorf("%d lines: %q", len(lines), p.Stderr())
+	}
+	for _, part := range tt.want {
+		if !strings.Contains(lines[len(lines)-1], part) {
+			t.Errorf("the line lacks %q: %s", part, lines[len(lines)-1])
+		}
+	}
+	if strings.Contains(p.Stderr(), "hunter2") {
+		t.Errorf("a password is shown: %s", p.Stderr())
 	}
 }
 

@@ -89,7 +89,7 @@ func dialectOf(url string) (*dialect, error) {
 	case ok && (scheme == "postgres" || scheme == "postgresql"):
 		return onPostgres, nil
 	}
-	return nil, fmt.Errorf("ledger URL has no known scheme: use sqlite://path/to/ledger.db or postgres://user@host/database")
+	return nil, fmt.Errorf("%w has no known scheme: use sqlite://path/to/ledger.db or postgres://user@host/database", ErrURL)
 }
 
 var onSQLite = &dialect{
@@ -162,7 +162,7 @@ var creating sync.Mutex
 // unless it is there. SQLite gives its companions (-wal, -shm) the same mode.
 func createFile(path string) (abs string, err error) {
 	if path == "" {
-		return "", fmt.Errorf("ledger URL names no file: use sqlite://path/to/ledger.db")
+		return "", fmt.Errorf("%w names no file: use sqlite://path/to/ledger.db", ErrURL)
 	}
 	if abs, err = filepath.Abs(path); err != nil {
 		return "", fmt.Errorf("find ledger file: %w", err)
@@ -220,7 +220,7 @@ func openPostgres(ctx context.Context, rawURL string) (write, read *sql.DB, err 
 	cfg, err := pgx.ParseConfig(rawURL)
 	if err != nil {
 		// The parser's error may quote the URL with its password.
-		return nil, nil, fmt.Errorf("ledger URL cannot be read: use postgres://user:password@host:port/database, with special characters of the password percent-encoded")
+		return nil, nil, fmt.Errorf("%w cannot be read: use postgres://user:password@host:port/database, with special characters of the password percent-encoded", ErrURL)
 	}
 	if cfg.ConnectTimeout == 0 {
 		cfg.ConnectTimeout = 5 * time.Second

@@ -17,6 +17,8 @@ import (
 var (
 	// ErrNotFound is the error for a lead that the ledger does not have.
 	ErrNotFound = errors.New("not in the ledger")
+	// ErrURL is the error of [Open] for a URL that names no ledger, whatever runs where.
+	ErrURL = errors.New("ledger URL")
 	// ErrClosed is the error of a write after [Ledger.Close].
 	ErrClosed = errors.New("the ledger is closed")
 	// ErrStale is the error of a fenced write that came too late: the run that made

@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -15,34 +13,34 @@ import (
 )
 
 func directoryCommand() *cobra.Command {
-	var f fileFlags
+	var f inputFlags
 	c := &cobra.Command{
 		Use:   "directory FILE",
 		Short: "Load people into the in-house directory, which the fallback asks",
 		Long: `directory reads people from CSV or JSON lines into the in-house directory: a column
 email, and one for each profile field that is known, such as name, title, company,
 domain, industry, or person.title in full; as_of says when it was true. A person who
-is there already is replaced.`,
+is there already is replaced. Rows that cannot be used go where those of enqueue file
+do.`,
 		Example: `  enqueue directory people.csv`,
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(c *cobra.Command, args []string) error { return f.directory(c, args[0]) },
 	}
-	c.Flags().StringArrayVar(&f.maps, "map", nil, "`FIELD=HEADER`: take a field from this column; repeatable")
-	c.Flags().StringVar(&f.format, "format", "", "csv or jsonl (default found out)")
-	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object: read, inserted, updated, skipped, rejected")
+	f.add(c, "read, inserted, updated, skipped, rejected")
 	return c
 }
 
 // directorySummary counts what became of the rows.
 type directorySummary struct {
-	Read     int `json:"read"`
-	Inserted int `json:"inserted"`
-	Updated  int `json:"updated"`
-	Skipped  int `json:"skipped"`
-	Rejected int `json:"rejected"`
+	Read     int   `json:"read"`
+	Inserted int   `json:"inserted"`
+	Updated  int   `json:"updated"`
+	Skipped  int   `json:"skipped"`
+	Rejected int64 `json:"rejected"`
 }
 
-func (f fileFlags) directory(c *cobra.Command, name string) error {
+// directory loads the people of one file.
+func (f *inputFlags) directory(c *cobra.Command, name string) error {
 	o, err := f.options()
 	if err != nil {
 		return err
@@ -51,27 +49,19 @@ func (f fileFlags) directory(c *cobra.Command, name string) error {
 		if err := a.OpenLedger(c.Context()); err != nil {
 			return err
 		}
-		in, _, err := openInput(c, name)
+		in, err := f.open(c, name)
 		if err != nil {
-			return app.Usage(err)
+			return err
 		}
-		defer func() { err = errors.Join(err, in.Close()) }()
+		defer func() { err = errors.Join(err, in.close()) }()
 		r, err := intake.ReadPeople(in, name, o)
 		if err != nil {
 			return app.Usage(err)
 		}
-		rejects := &rejectsFile{name: intake.RejectsName(name)}
-		sum, err := loadPeople(c.Context(), a.Ledger, r, intake.NewRejectWriter(rejects.open, r.RejectHeaders()))
-		err = errors.Join(err, rejects.close())
-		if sum.Rejected > 0 {
-			fmt.Fprintf(c.ErrOrStderr(), "%s: %d rows were rejected; see %s\n", name, sum.Rejected, rejects.name)
-		}
-		if f.json {
-			return errors.Join(err, json.NewEncoder(c.OutOrStdout()).Encode(sum))
-		}
-		_, perr := fmt.Fprintf(c.OutOrStdout(), "read %d: inserted %d, updated %d, skipped %d, rejected %d\n",
-			sum.Read, sum.Inserted, sum.Updated, sum.Skipped, sum.Rejected)
-		return errors.Join(err, perr)
+		sum, err := loadPeople(c.Context(), a.Ledger, r, intake.NewRejectWriter(in.rejects.open, r.RejectHeaders()))
+		in.sayRejected(c, sum.Rejected)
+		return errors.Join(err, show(f.counts(c), f.json, sum, "read %d: inserted %d, updated %d, skipped %d, rejected %d\n",
+			sum.Read, sum.Inserted, sum.Updated, sum.Skipped, sum.Rejected))
 	})
 }
 

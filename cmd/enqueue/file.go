@@ -2,12 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -24,55 +20,43 @@ func fileCommand() *cobra.Command {
 		Short: "Accept the leads of CSV or JSON-lines files (- is standard input)",
 		Long: `file reads leads from CSV or JSON lines, in any of the usual encodings and with the
 headers of the usual systems, and accepts them: into the ledger first, then on the
-queue. Rows that cannot be used go to FILE.rejected.csv with line and reason; it can
-be corrected and read in. Running it again accepts nothing twice.
+queue. If Redis cannot be reached the leads are accepted all the same, and a worker
+queues them later. Running it again accepts nothing twice.
+
+Rows that cannot be used go to FILE.rejected.csv (stdin.rejected.csv for standard
+input), or where --rejects says, with line and reason. That file can be corrected and
+read in. --rejects takes one input only: each file has headers of its own.
 
 A row needs an email address or a name. Rows that their source marks as deleted or
 unsubscribed are skipped.`,
 		Example: `  enqueue file leads.csv
   enqueue file export.csv --map email="Kunde (Mail)" --source crm
-  crm-export | enqueue file - --source crm --json`,
+  crm-export | enqueue file - --source crm --rejects - > rejected.csv`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, files []string) error { return f.run(c, files) },
 	}
-	c.Flags().StringArrayVar(&f.maps, "map", nil, "`FIELD=HEADER`: take a lead's field from this column; repeatable")
+	f.add(c, "read, accepted, duplicate, skipped, rejected")
 	c.Flags().StringVar(&f.source, "source", "", "`NAME` of the source (default the file's base name)")
-	c.Flags().StringVar(&f.format, "format", "", "csv or jsonl (default found out)")
-	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object: read, accepted, duplicate, skipped, rejected")
 	return c
 }
 
 type fileFlags struct {
-	maps           []string
-	source, format string
-	json           bool
+	inputFlags
+	source string
 }
 
-func (f fileFlags) options() (intake.Options, error) {
-	o := intake.Options{Source: f.source, Format: intake.Format(f.format), Map: map[string]string{}}
-	switch o.Format {
-	case "", intake.FormatCSV, intake.FormatJSONL:
-	default:
-		return o, app.Usagef("--format %q: use csv or jsonl", f.format)
-	}
-	for _, m := range f.maps {
-		field, header, ok := strings.Cut(m, "=")
-		if !ok || field == "" {
-			return o, app.Usagef("--map %q: write it as FIELD=HEADER, such as email=Mail", m)
-		}
-		o.Map[field] = header
-	}
-	return o, nil
-}
-
-func (f fileFlags) run(c *cobra.Command, files []string) error {
+func (f *fileFlags) run(c *cobra.Command, files []string) error {
 	o, err := f.options()
 	if err != nil {
 		return err
 	}
+	if f.rejects != "" && len(files) > 1 {
+		return app.Usagef("--rejects takes the rejects of one input: name one file, or leave it out and each file gets its own")
+	}
+	o.Source = f.source
 	return app.With(c, func(a *app.App) (err error) {
 		ctx := c.Context()
-		if err := a.Open(ctx); err != nil {
+		if err := errors.Join(a.OpenLedger(ctx), a.ConnectRedis()); err != nil {
 			return err
 		}
 		sink := &queueSink{&accept.Enqueuer{Ledger: a.Ledger, Queue: a.Queue, Log: a.Log}}
@@ -87,51 +71,31 @@ func (f fileFlags) run(c *cobra.Command, files []string) error {
 				}
 			}
 		}
-		if perr := f.print(c.OutOrStdout(), total); perr != nil {
-			err = errors.Join(err, perr)
-		}
 		if n := sink.Unqueued(); n > 0 {
-			fmt.Fprintf(c.ErrOrStderr(), "%d accepted leads could not be put on the queue; a running worker does that from the ledger\n", n)
+			fmt.Fprintf(c.ErrOrStderr(), "%d accepted leads are in the ledger and wait for a worker to queue them: Redis cannot be reached\n", n)
 		}
-		return err
+		return errors.Join(err, show(f.counts(c), f.json, total, "read %d: accepted %d, duplicate %d, skipped %d, rejected %d\n",
+			total.Read, total.Accepted, total.Duplicate, total.Skipped, total.Rejected))
 	})
 }
 
 // one imports one file.
-func (f fileFlags) one(ctx context.Context, c *cobra.Command, sink intake.Sink, name string, o intake.Options) (sum intake.Summary, err error) {
-	in, size, err := openInput(c, name)
+func (f *fileFlags) one(ctx context.Context, c *cobra.Command, sink intake.Sink, name string, o intake.Options) (sum intake.Summary, err error) {
+	in, err := f.open(c, name)
 	if err != nil {
-		return sum, app.Usage(err)
+		return sum, err
 	}
-	defer func() { err = errors.Join(err, in.Close()) }()
+	defer func() { err = errors.Join(err, in.close()) }()
 	r, err := intake.Read(in, name, o)
 	if err != nil {
 		return sum, app.Usage(err)
 	}
-	rejects := &rejectsFile{name: intake.RejectsName(name)}
-	if name == "-" {
-		rejects.name = intake.RejectsName("stdin")
-	}
-	progress := newProgress(c.ErrOrStderr(), name, size)
+	progress := newProgress(c.ErrOrStderr(), name, in.size)
 	progress.columns(r.Columns(), r.Encoding())
-	sum, err = intake.Importer{Sink: sink, Rejects: rejects.open, Progress: progress.update}.Import(ctx, r)
+	sum, err = intake.Importer{Sink: sink, Rejects: in.rejects.open, Progress: progress.update}.Import(ctx, r)
 	progress.end()
-	if cerr := rejects.close(); cerr != nil {
-		err = errors.Join(err, cerr)
-	}
-	if sum.Rejected > 0 {
-		fmt.Fprintf(c.ErrOrStderr(), "%s: %d rows were rejected; see %s\n", name, sum.Rejected, rejects.name)
-	}
+	in.sayRejected(c, sum.Rejected)
 	return sum, err
-}
-
-func (f fileFlags) print(w io.Writer, s intake.Summary) error {
-	if f.json {
-		return json.NewEncoder(w).Encode(s)
-	}
-	_, err := fmt.Fprintf(w, "read %d: accepted %d, duplicate %d, skipped %d, rejected %d\n",
-		s.Read, s.Accepted, s.Duplicate, s.Skipped, s.Rejected)
-	return err
 }
 
 func add(a, b intake.Summary) intake.Summary {
@@ -139,49 +103,6 @@ func add(a, b intake.Summary) intake.Summary {
 		Read: a.Read + b.Read, Accepted: a.Accepted + b.Accepted, Duplicate: a.Duplicate + b.Duplicate,
 		Skipped: a.Skipped + b.Skipped, Rejected: a.Rejected + b.Rejected,
 	}
-}
-
-// openInput opens a file, or standard input for "-". size is 0 when it is not
-// known.
-func openInput(c *cobra.Command, name string) (in io.ReadCloser, size int64, err error) {
-	if name == "-" {
-		return io.NopCloser(c.InOrStdin()), 0, nil
-	}
-	file, err := os.Open(name)
-	if err != nil {
-		return nil, 0, err
-	}
-	info, err := file.Stat()
-	if err != nil {
-		return nil, 0, errors.Join(err, file.Close())
-	}
-	if info.IsDir() {
-		return nil, 0, errors.Join(fmt.Errorf("%s is a folder: name its files", name), file.Close())
-	}
-	return file, info.Size(), nil
-}
-
-// A rejectsFile is created when there is something to write, so that a clean import
-// leaves none behind.
-type rejectsFile struct {
-	name string
-	file *os.File
-}
-
-func (r *rejectsFile) open() (io.Writer, error) {
-	f, err := os.OpenFile(r.name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600) // it holds personal data
-	if err != nil {
-		return nil, fmt.Errorf("write the rejects: %w", err)
-	}
-	r.file = f
-	return f, nil
-}
-
-func (r *rejectsFile) close() error {
-	if r.file == nil {
-		return nil
-	}
-	return r.file.Close()
 }
 
 // A queueSink accepts leads through the ledger and the queue.

@@ -41,15 +41,18 @@ person's tasks at the end; that task can write nothing any more.`,
 				return app.Usage(err)
 			}
 			return app.With(c, func(a *app.App) error {
+				if dryRun {
+					if err := a.OpenLedger(c.Context()); err != nil {
+						return err
+					}
+					return previewForget(c, ops.Eraser{Ledger: a.Ledger}, email, asJSON)
+				}
 				if err := a.Open(c.Context()); err != nil {
 					return err
 				}
 				e, err := a.Eraser()
 				if err != nil {
 					return err
-				}
-				if dryRun {
-					return previewForget(c, e, email, asJSON)
 				}
 				sum, err := e.Forget(c.Context(), email)
 				if err != nil {
@@ -82,11 +85,7 @@ func previewForget(c *cobra.Command, e ops.Eraser, email string, asJSON bool) er
 	if err != nil {
 		return err
 	}
-	if asJSON {
-		return json.NewEncoder(c.OutOrStdout()).Encode(map[string]int{"leads": n})
-	}
-	_, err = fmt.Fprintf(c.OutOrStdout(), "would erase %d leads of this person, with all that belongs to them\n", n)
-	return err
+	return show(c.OutOrStdout(), asJSON, map[string]int{"leads": n}, "would erase %d leads of this person, with all that belongs to them\n", n)
 }
 
 func showErased(w io.Writer, sum ops.Erased, asJSON bool) error {

@@ -99,11 +99,16 @@ func (c *csvWriter) end() error {
 	return c.w.Error()
 }
 
-// A tableWriter is for people: the fields that matter at a glance.
+// tablePage is how many outcomes one table has: its columns are as wide as their
+// widest cell, so that all its rows are in memory at once.
+const tablePage = 500
+
+// A tableWriter is for people: the fields that matter at a glance. A long export is
+// several tables.
 type tableWriter struct {
 	w io.Writer
 	t table.Writer
-	n int
+	n int // rows so far, of all tables
 }
 
 func newTableWriter(w io.Writer) *tableWriter {
@@ -118,14 +123,26 @@ func (t *tableWriter) write(o lead.Outcome) error {
 	t.n++
 	p := o.Profile
 	t.t.AppendRow(table.Row{o.LeadID, o.Status, p[lead.PersonName], p[lead.PersonTitle], p[lead.CompanyName], p[lead.CompanyDomain], len(o.Trail), o.Reason})
+	if t.n%tablePage == 0 {
+		return t.page()
+	}
 	return nil
 }
 
+// page writes the rows that are there as a table.
+func (t *tableWriter) page() error {
+	_, err := fmt.Fprintln(t.w, t.t.Render())
+	t.t.ResetRows()
+	return err
+}
+
 func (t *tableWriter) end() error {
-	if t.n == 0 {
+	switch {
+	case t.n == 0:
 		_, err := fmt.Fprintln(t.w, "no settled lead matches")
 		return err
+	case t.n%tablePage > 0:
+		return t.page()
 	}
-	_, err := fmt.Fprintln(t.w, t.t.Render())
-	return err
+	return nil
 }

@@ -3,16 +3,15 @@ package main
 import (
 	"encoding/csv"
 	"encoding/json"
+	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"backstop/intake"
 	"backstop/lead"
-	"backstop/testkit"
 )
-
-func TestMain(m *testing.M) { testkit.Main(m) }
 
 func outcome() lead.Outcome {
 	at := lead.At(time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC))
@@ -30,7 +29,7 @@ func outcome() lead.Outcome {
 	}
 }
 
-func write(t *testing.T, format string, outcomes ...lead.Outcome) string {
+func export(t *testing.T, format string, outcomes ...lead.Outcome) string {
 	t.Helper()
 	var b strings.Builder
 	w, err := newOutcomeWriter(format, &b)
@@ -49,7 +48,7 @@ func write(t *testing.T, format string, outcomes ...lead.Outcome) string {
 }
 
 func TestALineOfJSONHasTheDocumentedForm(t *testing.T) {
-	got := write(t, "jsonl", outcome())
+	got := export(t, "jsonl", outcome())
 	const want = `{"lead_id":"ld_x","request_id":"req_x","source":"crm","source_id":"7","status":"partial","reason":"exhausted: R&D",` +
 		`"profile":{"company":{"name":"-2+3"},"person":{"email":"ann@one.example","name":"Ann Lee","phone":"+1 555-0100","title":"=HYPERLINK(1)"}},` +
 		`"missing":["company.domain"],"provenance":{"person.title":{"provider":"hunter","as_of":"2026-01-02T03:04:05.678Z"}},` +
@@ -65,7 +64,7 @@ func TestALineOfJSONHasTheDocumentedForm(t *testing.T) {
 }
 
 func TestACSVCellRunsNoFormulaAndAPhoneNumberStaysOne(t *testing.T) {
-	rows, err := csv.NewReader(strings.NewReader(write(t, "csv", outcome()))).ReadAll()
+	rows, err := csv.NewReader(strings.NewReader(export(t, "csv", outcome()))).ReadAll()
 	if err != nil || len(rows) != 2 {
 		t.Fatalf("%d rows, %v", len(rows), err)
 	}
@@ -93,7 +92,7 @@ func TestACSVCellRunsNoFormulaAndAPhoneNumberStaysOne(t *testing.T) {
 
 // A user may correct an export and read it in again.
 func TestAnExportCanBeReadInAgain(t *testing.T) {
-	r, err := intake.Read(strings.NewReader(write(t, "csv", outcome())), "outcomes.csv", intake.Options{})
+	r, err := intake.Read(strings.NewReader(export(t, "csv", outcome())), "outcomes.csv", intake.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,14 +107,33 @@ func TestAnExportCanBeReadInAgain(t *testing.T) {
 }
 
 func TestAnEmptyExportIsAValidFile(t *testing.T) {
-	if got := write(t, "csv"); !strings.HasPrefix(got, "lead_id,request_id,") || strings.Count(got, "\n") != 1 {
+	if got := export(t, "csv"); !strings.HasPrefix(got, "lead_id,request_id,") || strings.Count(got, "\n") != 1 {
 		t.Errorf("csv: %q", got)
 	}
-	if got := write(t, "jsonl"); got != "" {
+	if got := export(t, "jsonl"); got != "" {
 		t.Errorf("jsonl: %q", got)
 	}
-	if got := write(t, "table"); !strings.Contains(got, "no settled lead") {
+	if got := export(t, "table"); !strings.Contains(got, "no settled lead") {
 		t.Errorf("table: %q", got)
+	}
+}
+
+func TestALongTableIsSeveral(t *testing.T) {
+	all := func(n int) []lead.Outcome { return slices.Repeat([]lead.Outcome{outcome()}, n) }
+	for n, tables := range map[int]int{1: 1, tablePage: 1, tablePage + 1: 2, 2*tablePage + 1: 3} {
+		got := export(t, "table", all(n)...)
+		if heads, rows := strings.Count(got, "STATUS"), strings.Count(got, "ld_x"); heads != tables || rows != n {
+			t.Errorf("%d outcomes: %d tables with %d rows in all, want %d tables", n, heads, rows, tables)
+		}
+	}
+	w := newTableWriter(io.Discard)
+	for _, o := range all(tablePage) {
+		if err := w.write(o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if text := w.t.Render(); strings.Contains(text, "ld_x") {
+		t.Error("a full table is still in memory after it was written")
 	}
 }
 

@@ -2,6 +2,9 @@
 package main
 
 import (
+	"encoding/json"
+	"fmt"
+	"io"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -25,4 +28,13 @@ Exit codes: 0 done, 1 it found something wrong, 2 bad use or configuration.`,
 	app.ConfigFlag(root)
 	root.AddCommand(fileCommand(), outcomesCommand(), traceCommand(), replayCommand(), forgetCommand(), directoryCommand())
 	return root
+}
+
+// show writes v as one JSON object or, for people, the text.
+func show(w io.Writer, asJSON bool, v any, format string, args ...any) error {
+	if asJSON {
+		return json.NewEncoder(w).Encode(v)
+	}
+	_, err := fmt.Fprintf(w, format, args...)
+	return err
 }

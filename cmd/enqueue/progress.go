@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync/atomic"
 
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
@@ -15,25 +16,28 @@ import (
 
 // progress shows how far an import is: a bar on a terminal, nothing elsewhere.
 type progress struct {
-	w    io.Writer
 	name string
 	bars *mpb.Progress
 	bar  *mpb.Bar
-	last intake.Summary
+	last atomic.Pointer[intake.Summary] // the bar is drawn by a goroutine of its own
 }
 
 // newProgress begins to show the import of a file of the given size; 0 is unknown.
 func newProgress(w io.Writer, name string, size int64) *progress {
-	p := &progress{w: w, name: name}
-	file, ok := w.(*os.File)
-	if !ok || !term.IsTerminal(int(file.Fd())) {
-		return p
+	if file, ok := w.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+		return newBar(w, name, size)
 	}
-	p.bars = mpb.New(mpb.WithOutput(w), mpb.WithWidth(40))
+	return &progress{}
+}
+
+func newBar(w io.Writer, name string, size int64, o ...mpb.ContainerOption) *progress {
+	p := &progress{name: name, bars: mpb.New(append(o, mpb.WithOutput(w), mpb.WithWidth(40))...)}
+	p.last.Store(&intake.Summary{})
 	p.bar = p.bars.AddBar(size,
 		mpb.PrependDecorators(decor.Name(name+" ")),
 		mpb.AppendDecorators(decor.Percentage(), decor.Any(func(decor.Statistics) string {
-			return fmt.Sprintf("  %d accepted, %d duplicate, %d rejected", p.last.Accepted, p.last.Duplicate, p.last.Rejected)
+			s := p.last.Load()
+			return fmt.Sprintf("  %d accepted, %d duplicate, %d rejected", s.Accepted, s.Duplicate, s.Rejected)
 		})))
 	return p
 }
@@ -51,7 +55,7 @@ func (p *progress) columns(columns []intake.Column, encoding string) {
 }
 
 func (p *progress) update(s intake.Summary, bytes int64) {
-	p.last = s
+	p.last.Store(&s)
 	if p.bar != nil {
 		p.bar.SetCurrent(bytes)
 	}

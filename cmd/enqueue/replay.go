@@ -1,10 +1,8 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -94,7 +92,7 @@ func (f replayFlags) run(c *cobra.Command) error {
 		if c.Context().Err() != nil {
 			err = errors.New("interrupted; running it again takes the rest")
 		}
-		return errors.Join(err, f.print(c.OutOrStdout(), sum, "matched %d: replayed %d, skipped %d\n", sum.Matched, sum.Replayed, sum.Skipped))
+		return errors.Join(err, show(c.OutOrStdout(), f.json, sum, "matched %d: replayed %d, skipped %d\n", sum.Matched, sum.Replayed, sum.Skipped))
 	})
 }
 
@@ -112,7 +110,7 @@ func (f replayFlags) preview(c *cobra.Command, r ops.Replayer, filter ledger.Fil
 		return err
 	}
 	would := sum.Matched - sum.Skipped
-	if err := f.print(c.OutOrStdout(), sum, "matched %d: would replay %d, skip %d\n", sum.Matched, would, sum.Skipped); err != nil || f.json {
+	if err := show(c.OutOrStdout(), f.json, sum, "matched %d: would replay %d, skip %d\n", sum.Matched, would, sum.Skipped); err != nil || f.json {
 		return err
 	}
 	for _, id := range some {
@@ -123,13 +121,5 @@ func (f replayFlags) preview(c *cobra.Command, r ops.Replayer, filter ledger.Fil
 	if more := would - len(some); more > 0 {
 		_, err = fmt.Fprintf(c.OutOrStdout(), "and %d more\n", more)
 	}
-	return err
-}
-
-func (f replayFlags) print(w io.Writer, sum ops.Replay, format string, args ...any) error {
-	if f.json {
-		return json.NewEncoder(w).Encode(sum)
-	}
-	_, err := fmt.Fprintf(w, format, args...)
 	return err
 }

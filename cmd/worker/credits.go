@@ -25,8 +25,13 @@ provider may have charged for them.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return app.With(c, func(a *app.App) error {
-				if err := a.Open(c.Context()); err != nil {
+				if err := a.OpenLedger(c.Context()); err != nil {
 					return err
+				}
+				if a.Capped() { // only what is counted against a cap is in Redis
+					if err := a.OpenRedis(c.Context()); err != nil {
+						return err
+					}
 				}
 				rows, err := spending(c.Context(), a, time.Now())
 				if err != nil {
