@@ -5,30 +5,48 @@ package accept
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
 	"backstop/lead"
 	"backstop/ledger"
+	"backstop/outage"
 	"backstop/queue"
 )
 
 // An Enqueuer accepts leads, and begins further runs of leads that have an outcome. It
 // is safe for concurrent use.
 type Enqueuer struct {
-	Ledger *ledger.Ledger
-	Queue  *queue.Queue
-	Log    zerolog.Logger
-
+	ledger   *ledger.Ledger
+	queue    *queue.Queue
+	log      zerolog.Logger
+	outage   *outage.Tracker // of Redis
 	unqueued atomic.Int64
 }
 
-// parallel is how many tasks are put on the queue at once. asynq has no bulk call; this
-// many in flight hide the round trip.
-const parallel = 32
+// New makes an Enqueuer. The log is told once when the queue goes and when it is back.
+func New(l *ledger.Ledger, q *queue.Queue, log zerolog.Logger) *Enqueuer {
+	return &Enqueuer{ledger: l, queue: q, log: log, outage: outage.New(outage.Options{
+		Log: log, Event: "unqueued", Back: "the queue can be reached again",
+		Gone: "the queue cannot be reached; the leads are in the ledger and a worker will queue them",
+	})}
+}
+
+const (
+	// parallel is how many tasks are put on the queue at once. asynq has no bulk call;
+	// this many in flight hide the round trip.
+	parallel = 32
+	// maxWait is the longest that one task may take to get there.
+	maxWait = 3 * time.Second
+)
+
+// errAway is the error while the queue is left alone after it could not be reached.
+var errAway = errors.New("it could not be reached a moment ago")
 
 // Put accepts leads that [lead.Normalize] returned. With a nil error every one of
 // them is in the ledger and will come to an outcome. If the queue cannot be
@@ -40,7 +58,7 @@ const parallel = 32
 // has no outcome yet, under the same TaskID, so that a run that died between the ledger
 // and the queue is completed by the next.
 func (e *Enqueuer) Put(ctx context.Context, leads []lead.Lead) ([]ledger.Accepted, error) {
-	accepted, err := e.Ledger.Accept(ctx, leads)
+	accepted, err := e.ledger.Accept(ctx, leads)
 	if err != nil {
 		return nil, fmt.Errorf("accept %d leads: %w", len(leads), err)
 	}
@@ -52,10 +70,7 @@ func (e *Enqueuer) Put(ctx context.Context, leads []lead.Lead) ([]ledger.Accepte
 			fresh = append(fresh, !a.Duplicate)
 		}
 	}
-	queued, err := e.enqueue(ctx, live)
-	if err != nil {
-		e.Log.Warn().Err(err).Str("event", "unqueued").Msg("the queue cannot be reached; the leads are in the ledger and a worker will queue them")
-	}
+	queued, _ := e.enqueue(ctx, live) // the log has the error
 	var marks []lead.Run
 	for i, p := range live {
 		switch {
@@ -63,7 +78,7 @@ func (e *Enqueuer) Put(ctx context.Context, leads []lead.Lead) ([]ledger.Accepte
 			e.unqueued.Add(1)
 		case fresh[i]:
 			marks = append(marks, p.Run())
-			e.Log.Debug().Str("event", "accepted").Str("request_id", p.RequestID).Str("lead_id", p.LeadID).Send()
+			e.log.Debug().Str("event", "accepted").Str("request_id", p.RequestID).Str("lead_id", p.LeadID).Send()
 		}
 	}
 	e.mark(ctx, marks)
@@ -83,7 +98,7 @@ func (e *Enqueuer) Again(ctx context.Context, records []ledger.Record) (int, err
 		byID[rec.LeadID] = rec
 		runs[i] = lead.Run{LeadID: rec.LeadID, Generation: rec.Generation}
 	}
-	began, err := e.Ledger.Reopen(ctx, runs)
+	began, err := e.ledger.Reopen(ctx, runs)
 	if err != nil {
 		return 0, err
 	}
@@ -107,19 +122,25 @@ func (e *Enqueuer) Again(ctx context.Context, records []ledger.Record) (int, err
 
 // replayed takes the task of the run before out of the archive, which shows what is dead.
 func (e *Enqueuer) replayed(p queue.Payload) {
-	log := e.Log.With().Str("request_id", p.RequestID).Str("lead_id", p.LeadID).Logger()
+	log := e.log.With().Str("request_id", p.RequestID).Str("lead_id", p.LeadID).Logger()
 	log.Info().Str("event", "replayed").Int("generation", p.Generation).Send()
-	if err := e.Queue.DropEnrich(p.LeadID, p.Generation-1); err != nil {
+	if err := e.queue.DropEnrich(p.LeadID, p.Generation-1); err != nil {
 		log.Debug().Err(err).Str("event", "drop").Msg("the task of the run before stays where it is")
 	}
 }
 
 // enqueue puts tasks on the queue and reports which are there. After the first error it
-// tries no more: the rest would only wait for the same time-outs. It goes on when ctx
-// ends: the leads are accepted, and must not be without tasks for longer than needed.
+// tries no more for a while: the rest would only wait for the same time-outs. It goes on
+// when ctx ends: the leads are accepted, and must not be without tasks for longer than
+// needed.
 func (e *Enqueuer) enqueue(ctx context.Context, payloads []queue.Payload) (queued []bool, err error) {
-	ctx = context.WithoutCancel(ctx)
 	queued = make([]bool, len(payloads))
+	if len(payloads) == 0 {
+		return queued, nil
+	}
+	if try, _ := e.outage.Admits(); !try {
+		return queued, errAway
+	}
 	var away atomic.Bool
 	var g errgroup.Group
 	g.SetLimit(parallel)
@@ -128,7 +149,9 @@ func (e *Enqueuer) enqueue(ctx context.Context, payloads []queue.Payload) (queue
 			if away.Load() {
 				return nil
 			}
-			_, err := e.Queue.Enrich(ctx, p)
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxWait)
+			defer cancel()
+			_, err := e.queue.Enrich(ctx, p)
 			queued[i] = err == nil
 			if err != nil {
 				away.Store(true)
@@ -136,13 +159,18 @@ func (e *Enqueuer) enqueue(ctx context.Context, payloads []queue.Payload) (queue
 			return err
 		})
 	}
-	return queued, g.Wait()
+	if err = g.Wait(); err != nil {
+		e.outage.Failed(err)
+	} else {
+		e.outage.Worked()
+	}
+	return queued, err
 }
 
 // mark notes in the ledger that the runs are queued. Only the reconciler reads the mark,
 // and it looks at the queue before it acts.
 func (e *Enqueuer) mark(ctx context.Context, runs []lead.Run) {
-	if err := e.Ledger.MarkEnqueued(context.WithoutCancel(ctx), runs); err != nil {
-		e.Log.Warn().Err(err).Str("event", "ledger").Msg("the leads are queued but not marked so")
+	if err := e.ledger.MarkEnqueued(context.WithoutCancel(ctx), runs); err != nil {
+		e.log.Warn().Err(err).Str("event", "ledger").Msg("the leads are queued but not marked so")
 	}
 }

@@ -1,6 +1,15 @@
 package accept_test
 
 import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+	"github.com/rs/zerolog"
+
 	"backstop/accept"
 	"backstop/lead"
 	"backstop/ops"
@@ -8,12 +17,6 @@ import (
 	"backstop/queue"
 	"backstop/testkit"
 	"backstop/testkit/replicas"
-	"strings"
-	"testing"
-	"time"
-
-	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
 func TestLeadsAreAcceptedWhileRedisIsDownAndQueuedLater(t *testing.T) {
@@ -55,7 +58,7 @@ func TestBatchDoesNotTryEveryLeadOnARedisThatHangs(t *testing.T) {
 	f.Redis.Stop()
 	defer f.Redis.Cont()
 	const n = 4000
-	e := &accept.Enqueuer{Ledger: f.Ledger, Queue: queue.New(rdb, "backstop"), Log: f.Deps.Log}
+	e := accept.New(f.Ledger, queue.New(rdb, "backstop"), f.Deps.Log)
 	began := time.Now()
 	_, err := e.Put(t.Context(), replicas.Leads(t, replicas.Emails(n)...))
 	testkit.NoError(t, err)
@@ -64,6 +67,33 @@ func TestBatchDoesNotTryEveryLeadOnARedisThatHangs(t *testing.T) {
 		t.Errorf("%d leads took %s", n, took)
 	}
 	testkit.Equal(t, "unqueued", e.Unqueued(), n)
+}
+
+// A long file is many batches. While Redis hangs, they must not pay for it one by one.
+func TestBatchesShareTheWaitForARedisThatHangs(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, sandbox.Script{})
+	rdb := redis.NewClient(&redis.Options{
+		Addr: f.Redis.Addr(), ReadTimeout: 300 * time.Millisecond, MaxRetries: -1,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	})
+	defer func() { testkit.NoError(t, rdb.Close()) }()
+	f.Redis.Stop()
+	defer f.Redis.Cont()
+	var log bytes.Buffer
+	const n = 40
+	e := accept.New(f.Ledger, queue.New(rdb, "backstop"), zerolog.New(&log))
+	began := time.Now()
+	for _, email := range replicas.Emails(n) {
+		_, err := e.Put(t.Context(), replicas.Leads(t, email))
+		testkit.NoError(t, err)
+	}
+	// One after the other it would be 12 seconds.
+	if took := time.Since(began); took > 6*time.Second {
+		t.Errorf("%d batches took %s", n, took)
+	}
+	testkit.Equal(t, "unqueued", e.Unqueued(), n)
+	testkit.Equal(t, "log lines", strings.Count(log.String(), "\n"), 1)
 }
 
 func TestDuplicateGetsItsTaskBackOnlyWhileItHasNoOutcome(t *testing.T) {

@@ -132,7 +132,7 @@ func (a *App) Open(ctx context.Context) error {
 
 // Enqueuer accepts leads and begins further runs; the ledger and Redis must be open.
 func (a *App) Enqueuer() *accept.Enqueuer {
-	return &accept.Enqueuer{Ledger: a.Ledger, Queue: a.Queue, Log: a.Log}
+	return accept.New(a.Ledger, a.Queue, a.Log)
 }
 
 func (a *App) onClose(f func() error) { a.closers = append(a.closers, f) }

@@ -62,7 +62,7 @@ func newHandlers(d Deps) *handlers {
 	}
 	return &handlers{
 		Deps: d, quarantine: make(chan struct{}, 1),
-		replays: &accept.Enqueuer{Ledger: d.Ledger, Queue: d.Queue, Log: d.Log},
+		replays: accept.New(d.Ledger, d.Queue, d.Log),
 	}
 }
 

@@ -141,7 +141,7 @@ func TestLeadThatOnlyItsSourceFillsIsNotEnriched(t *testing.T) {
 	f.Start()
 	l, err := lead.Normalize(lead.Lead{Email: "ann.lee@acme.example", Name: "Ann Lee", Title: "Buyer", Company: "Acme"})
 	testkit.NoError(t, err)
-	e := &accept.Enqueuer{Ledger: f.Ledger, Queue: f.Queue, Log: f.Deps.Log}
+	e := accept.New(f.Ledger, f.Queue, f.Deps.Log)
 	accepted, err := e.Put(t.Context(), []lead.Lead{l})
 	testkit.NoError(t, err)
 	o := f.Outcome(accepted[0]) // the domain of its address fills the last gap

@@ -59,7 +59,7 @@ func (f *fileFlags) run(c *cobra.Command, files []string) error {
 		if err := errors.Join(a.OpenLedger(ctx), a.ConnectRedis()); err != nil {
 			return err
 		}
-		sink := &queueSink{&accept.Enqueuer{Ledger: a.Ledger, Queue: a.Queue, Log: a.Log}}
+		sink := &queueSink{a.Enqueuer()}
 		var total intake.Summary
 		for _, name := range files {
 			sum, ferr := f.one(ctx, c, sink, name, o)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"backstop/accept"
 	"backstop/app"
 	"backstop/config"
 	"backstop/intake"
@@ -181,7 +180,7 @@ func (d *demo) close(ctx context.Context) error {
 func (d *demo) play(ctx context.Context, screen *screen) error {
 	d.began = time.Now()
 	d.sandbox.Reset()
-	enqueuer := &accept.Enqueuer{Ledger: d.app.Ledger, Queue: d.app.Queue, Log: d.app.Log}
+	enqueuer := d.app.Enqueuer()
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
 	for sent := 0; ; {

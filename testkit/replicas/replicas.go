@@ -230,7 +230,7 @@ func (f *Fleet) Audit(within time.Duration) ops.AuditCounts {
 
 // Enqueuer is what accepts leads.
 func (f *Fleet) Enqueuer() *accept.Enqueuer {
-	return &accept.Enqueuer{Ledger: f.Ledger, Queue: f.Queue, Log: f.Deps.Log}
+	return accept.New(f.Ledger, f.Queue, f.Deps.Log)
 }
 
 // PayloadOf is what the lead's tasks carry.
