@@ -8,6 +8,8 @@ import (
 	"backstop/config"
 	"backstop/lead"
 	"backstop/providers"
+	"backstop/providers/httpjson"
+	"backstop/providers/vendors"
 	"backstop/resilience"
 )
 
@@ -75,7 +77,7 @@ func wanted(c config.Config) ([]lead.Field, error) { return fields("want", c.Wan
 // provider makes one provider, or nil when it has no key.
 func (a *App) provider(name string, want []lead.Field) (providers.Provider, error) {
 	if name == directory {
-		return providers.NewDirectory(func(ctx context.Context, email string) (lead.Profile, time.Time, bool, error) {
+		return vendors.NewDirectory(func(ctx context.Context, email string) (lead.Profile, time.Time, bool, error) {
 			return a.Ledger.LookupPerson(ctx, email)
 		}), nil
 	}
@@ -93,11 +95,11 @@ func (a *App) provider(name string, want []lead.Field) (providers.Provider, erro
 	if err != nil {
 		return nil, err
 	}
-	o := providers.Options{BaseURL: c.BaseURL, APIKey: key, Want: want, HTTP: client, MinLikelihood: c.MinLikelihood}
+	o := httpjson.Options{BaseURL: c.BaseURL, APIKey: key, Want: want, HTTP: client, MinLikelihood: c.MinLikelihood}
 	if c.Description != "" {
-		return described(name, c.Description, o)
+		return describe(name, c.Description, o)
 	}
-	p, err := providers.New(name, o)
+	p, err := vendors.New(name, o)
 	if err != nil {
 		return nil, Usage(err)
 	}

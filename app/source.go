@@ -10,6 +10,9 @@ import (
 	"backstop/config"
 	"backstop/lead"
 	"backstop/providers"
+	"backstop/providers/described"
+	"backstop/providers/httpjson"
+	"backstop/providers/vendors"
 	"backstop/resilience"
 )
 
@@ -17,8 +20,8 @@ import (
 // the providers, the profile fields and the conditions. file may be "".
 func Source(file string, environ []string) config.Source {
 	facts := map[string]config.Provider{}
-	for _, name := range providers.Names() {
-		f, _ := providers.FactsOf(name) // a name that Names gave is known
+	for _, name := range vendors.Names() {
+		f, _ := vendors.FactsOf(name) // a name that Names gave is known
 		facts[name] = factsOf(f)
 	}
 	return config.Source{
@@ -34,7 +37,7 @@ func Source(file string, environ []string) config.Source {
 	}
 }
 
-func factsOf(f providers.Facts) config.Provider {
+func factsOf(f described.Facts) config.Provider {
 	p := config.Provider{BaseURL: f.BaseURL, APIKeyEnv: f.KeyEnv, Endpoints: f.Endpoints}
 	for _, l := range f.Limits {
 		p.Limits = append(p.Limits, resilience.Limit(l))
@@ -42,23 +45,22 @@ func factsOf(f providers.Facts) config.Provider {
 	return p
 }
 
-func readDescription(file string) (*providers.Description, error) {
+func readDescription(file string) (*described.Description, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
-	return providers.ParseDescription(filepath.Base(file), text)
+	return described.ParseDescription(filepath.Base(file), text)
 }
 
-// described makes the provider that a file describes, under the name that the
+// describe makes the provider that a file describes, under the name that the
 // configuration gives it.
-func described(name, file string, o providers.Options) (providers.Provider, error) {
+func describe(name, file string, o httpjson.Options) (providers.Provider, error) {
 	d, err := readDescription(file)
 	if err != nil {
 		return nil, Usagef("providers.%s.description: %w", name, err)
 	}
-	d.Name = name
-	p, err := d.New(o)
+	p, err := d.New(name, o)
 	if err != nil {
 		return nil, Usagef("providers.%s: %w", name, err)
 	}
@@ -68,10 +70,10 @@ func described(name, file string, o providers.Options) (providers.Provider, erro
 // httpClient is what all providers of this process are asked with.
 func (a *App) httpClient() (*http.Client, error) {
 	if a.Config.HTTP.CAFile == "" {
-		return providers.DefaultClient(), nil
+		return httpjson.DefaultClient(), nil
 	}
 	if a.client == nil {
-		c, err := providers.NewHTTPClient(providers.HTTPOptions{CAFile: a.Config.HTTP.CAFile})
+		c, err := httpjson.NewHTTPClient(httpjson.HTTPOptions{CAFile: a.Config.HTTP.CAFile})
 		if err != nil {
 			return nil, Usage(fmt.Errorf("http.ca_file: %w", err))
 		}

@@ -10,7 +10,7 @@ import (
 	"backstop/resilience"
 )
 
-// Enter implements [resilience.Gate].
+// Acquire implements [resilience.Gate].
 func (g *Gate) Acquire(ctx context.Context, name string) (resilience.Permit, error) {
 	p := g.provider(name)
 	if v := p.view.Load(); v != nil && v.free && !p.limited() && !g.away.Load() && ctx.Err() == nil {

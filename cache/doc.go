@@ -1,4 +1,4 @@
-// Package answers keeps what providers said, for the whole fleet and for a while,
+// Package cache keeps what providers said, for the whole fleet and for a while,
 // so that no answer is paid for twice: [Store] is [chain.Cache] on Redis.
 //
 // It keeps these promises:

@@ -193,6 +193,10 @@ func withoutParticles(words []string) []string {
 	return out
 }
 
+// IsParticle reports whether a word, in lower case, stands between the words of a name
+// without being one: "van", "de la".
+func IsParticle(word string) bool { return particles[word] }
+
 var particles = map[string]bool{
 	"af": true, "al": true, "av": true, "bin": true, "bint": true, "da": true, "das": true, "de": true, "del": true, "della": true, "den": true,
 	"der": true, "di": true, "do": true, "dos": true, "du": true, "e": true, "el": true, "ibn": true, "la": true, "le": true, "of": true,

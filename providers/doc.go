@@ -1,12 +1,8 @@
-// Package providers asks the enrichment APIs.
+// Package providers says what a provider is: a source of data about people and companies,
+// which is asked by calls and gives classified answers.
 //
-// One file holds one API: how it is asked, how it answers, and which
-// [lead.Class] each of its answers has. The tables are per provider, because no
-// status means the same everywhere: 403 is a rate limit at Hunter and a refused
-// key elsewhere, and a 2xx is not success by itself. docs/providers.md has them
-// all with their sources.
-//
-// A provider makes exactly one request for a [Call] and returns an [Answer] in
-// every case. (Hunter's is asked a second, free one, for the date on which a plan that
-// is used up is renewed.) Retries, waiting and circuits are decided above it.
+// It is the contract between those who ask (package chain) and those who are asked: the
+// vendors with code of their own (vendors), those that a page of YAML describes (described),
+// and what they are built on (httpjson, profile). sandbox imitates the APIs. The contract
+// itself depends on neither HTTP nor YAML.
 package providers

@@ -23,6 +23,10 @@ type Provider interface {
 	Plan(l lead.Lead, missing []lead.Field) (calls []Call, why string)
 }
 
+// BuiltIn are the names of the providers that have code of their own, which no description
+// may take.
+var BuiltIn = []string{"clearbit", "directory", "hunter", "pdl"}
+
 // A Call is one request to a provider: one use of its rate limit.
 type Call struct {
 	// Endpoint tells the calls of one provider apart: "combined/find".
@@ -72,6 +76,9 @@ type Answer struct {
 	Until time.Time
 }
 
+// SomebodyElse is the detail of an answer that is about another person.
+const SomebodyElse = "answer is about somebody else"
+
 // For is the answer as it counts for one lead: nothing of a person whose name cannot
 // be that of the lead. Somebody who is greeted by another's title is worse than a
 // blank, also where the address agrees: it may have been handed on, or be wrong in
@@ -95,13 +102,13 @@ func (a Answer) For(l lead.Lead) Answer {
 		a.Class, a.Detail, a.Profile = lead.ClassPartial, "the person is somebody else", company
 		return a
 	}
-	a.Class, a.Detail = lead.ClassNoData, somebodyElse
+	a.Class, a.Detail = lead.ClassNoData, SomebodyElse
 	a.Profile, a.AsOf, a.Confidence = nil, time.Time{}, 0
 	return a
 }
 
-// billed is the answer as one that was charged, or may have been.
-func (a Answer) billed() Answer {
+// Charged is the answer as one that was charged, or may have been.
+func (a Answer) Charged() Answer {
 	a.Billed = true
 	return a
 }

@@ -66,7 +66,7 @@ func (g *LocalGate) SetShare(n int) {
 	}
 }
 
-// Enter implements [Gate].
+// Acquire implements [Gate].
 func (g *LocalGate) Acquire(ctx context.Context, provider string) (Permit, error) {
 	p := g.provider(provider)
 	deadline := g.now().Add(p.cfg.MaxWait)

@@ -8,6 +8,7 @@ import (
 
 	"backstop/lead"
 	"backstop/providers"
+	"backstop/providers/vendors"
 	"backstop/resilience"
 	"backstop/testkit"
 	"backstop/testkit/replicas"
@@ -27,7 +28,7 @@ func (p paid) Plan(l lead.Lead, _ []lead.Field) ([]providers.Call, string) {
 
 // directoryKnows is the in-house directory with everybody in it.
 func directoryKnows() providers.Provider {
-	return providers.NewDirectory(func(context.Context, string) (lead.Profile, time.Time, bool, error) {
+	return vendors.NewDirectory(func(context.Context, string) (lead.Profile, time.Time, bool, error) {
 		return lead.Profile{lead.PersonName: "Ann Lee", lead.PersonTitle: "CTO", lead.CompanyName: "Acme", lead.CompanyDomain: "acme.example"}, time.Time{}, true, nil
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"backstop/ledger"
 	"backstop/providers"
 	"backstop/providers/sandbox"
+	"backstop/providers/vendors"
 	"backstop/queue"
 	"backstop/tasks"
 	"backstop/testkit"
@@ -102,7 +103,7 @@ func TestTheArchivedTaskOfASuppressedLeadIsRemoved(t *testing.T) {
 	f.WithCache()
 	f.Deps.Chain.Retry = replicas.Quick
 	hold := make(chan struct{})
-	f.Deps.Fallback.Providers = []providers.Provider{providers.NewDirectory(func(ctx context.Context, email string) (lead.Profile, time.Time, bool, error) {
+	f.Deps.Fallback.Providers = []providers.Provider{vendors.NewDirectory(func(ctx context.Context, email string) (lead.Profile, time.Time, bool, error) {
 		select {
 		case <-hold:
 		case <-ctx.Done():

@@ -22,7 +22,9 @@ import (
 	"backstop/ledger"
 	"backstop/ops"
 	"backstop/providers"
+	"backstop/providers/httpjson"
 	"backstop/providers/sandbox"
+	"backstop/providers/vendors"
 	"backstop/queue"
 	"backstop/reconcile"
 	"backstop/resilience"
@@ -82,7 +84,7 @@ func NewOn(t *testing.T, script sandbox.Script, ledgerURL string) *Fleet {
 	f.Deps = tasks.Deps{
 		Ledger: f.Ledger, Queue: f.Queue, Log: log, Observer: f.Seen, Freeze: freeze,
 		Chain:    f.Chain(gate, resilience.DefaultRetry, f.Provider("clearbit"), f.Provider("hunter")),
-		Fallback: f.Chain(gate, resilience.Retry{Base: time.Second, Factor: 1, Budget: 5 * time.Second}, providers.NewDirectory(f.Ledger.LookupPerson)),
+		Fallback: f.Chain(gate, resilience.Retry{Base: time.Second, Factor: 1, Budget: 5 * time.Second}, vendors.NewDirectory(f.Ledger.LookupPerson)),
 	}
 	f.Deps.Fallback.NoWait = true
 	f.Reconciler = reconcile.Config{Ledger: f.Ledger, Queue: f.Queue, Want: Wanted, Log: log, Observer: f.Seen}
@@ -103,7 +105,7 @@ func (f *Fleet) Provider(name string) providers.Provider {
 	f.T.Helper()
 	transport := &http.Transport{}
 	f.T.Cleanup(transport.CloseIdleConnections)
-	p, err := providers.New(name, providers.Options{
+	p, err := vendors.New(name, httpjson.Options{
 		BaseURL: f.Sandbox.URL(name), APIKey: "key", Want: Wanted, HTTP: &http.Client{Transport: transport},
 	})
 	testkit.NoError(f.T, err)
