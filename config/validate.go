@@ -193,7 +193,7 @@ func (l *loader) checkList(key string, list, allowed []string) {
 
 // checkURL checks a URL's scheme, and that no password stands in a file.
 func (l *loader) checkURL(key, s string, schemes ...string) {
-	u, err := parseURL(s)
+	u, err := ParseURL(s)
 	if err != nil || !slices.Contains(schemes, u.Scheme) {
 		l.problem(key, "is not a URL that can be used: begin it with %s://", strings.Join(schemes, "://, "))
 		return
