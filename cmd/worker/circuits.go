@@ -23,11 +23,11 @@ func circuitsCommand() *cobra.Command {
 		Use:   "circuits",
 		Short: "Show each provider's circuit, pause and allowance; open or close one by hand",
 		Long: `circuits shows what all replicas obey: whether a provider's circuit lets calls pass,
-until when it is paused (it asked for that) or parked (its quota is used up, or it
+until when it is paused (it asked for that) or suspended (its quota is used up, or it
 refused the key), and how many calls a second it is allowed now.`,
 		Example: `  worker circuits
   worker circuits open clearbit     # no replica calls it until it is closed by hand
-  worker circuits close clearbit    # closes it, ends pause and parking, restores the rate`,
+  worker circuits close clearbit    # closes it, ends pause and suspension, restores the rate`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return withGate(c, func(ctx context.Context, _ *app.App, g resilience.Gate) error {
@@ -45,7 +45,7 @@ refused the key), and how many calls a second it is allowed now.`,
 	c.Flags().BoolVar(&asJSON, "json", false, "print a JSON array")
 	c.AddCommand(
 		switchCommand("open", "Open a provider's circuit until it is closed by hand", resilience.Gate.Open),
-		switchCommand("close", "Close a provider's circuit, end its pause and parking, restore its rate", resilience.Gate.Close),
+		switchCommand("close", "Close a provider's circuit, end its pause and suspension, restore its rate", resilience.Gate.Close),
 	)
 	return c
 }
@@ -121,9 +121,9 @@ func heldBack(c resilience.Circuit, now time.Time) string {
 	switch {
 	case !c.SuspendedUntil.After(now):
 	case c.SuspendedUntil.Equal(resilience.Indefinitely):
-		why = append(why, fmt.Sprintf("parked: %s, until the key changes or it is closed by hand", c.SuspendedFor))
+		why = append(why, fmt.Sprintf("suspended: %s, until the key changes or it is closed by hand", c.SuspendedFor))
 	default:
-		until("parked: "+c.SuspendedFor+", for", c.SuspendedUntil)
+		until("suspended: "+c.SuspendedFor+", for", c.SuspendedUntil)
 	}
 	return strings.Join(why, "; ")
 }

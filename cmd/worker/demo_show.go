@@ -91,7 +91,7 @@ func (d *demo) show(ctx context.Context, s *screen, elapsed time.Duration, b ops
 func circuitState(c resilience.Circuit, now time.Time) string {
 	switch {
 	case c.SuspendedUntil.After(now):
-		return "parked"
+		return "suspended"
 	case c.PausedUntil.After(now):
 		return "paused"
 	default:

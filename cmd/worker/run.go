@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -120,6 +121,9 @@ func healthCommand() *cobra.Command {
 			}
 			if addr == "" {
 				return app.Usagef("the worker has no admin server: worker.admin is empty")
+			}
+			if _, _, err := net.SplitHostPort(addr); err != nil {
+				return app.Usagef("--admin %s is not host:port, such as 127.0.0.1:9090", addr)
 			}
 			status, err := monitor.Ready(c.Context(), addr)
 			if err != nil {
