@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -40,21 +41,19 @@ person's tasks at the end; that task can write nothing any more.`,
 			if err != nil {
 				return app.Usage(err)
 			}
-			return app.With(c, func(a *app.App) error {
+			open := (*app.App).Open
+			if dryRun {
+				open = (*app.App).OpenLedger
+			}
+			return app.With(c, open, func(ctx context.Context, a *app.App) error {
 				if dryRun {
-					if err := a.OpenLedger(c.Context()); err != nil {
-						return err
-					}
 					return previewForget(c, ops.Eraser{Ledger: a.Ledger}, email, asJSON)
-				}
-				if err := a.Open(c.Context()); err != nil {
-					return err
 				}
 				e, err := a.Eraser()
 				if err != nil {
 					return err
 				}
-				sum, err := e.Forget(c.Context(), email)
+				sum, err := e.Forget(ctx, email)
 				if err != nil {
 					err = fmt.Errorf("%w; what is shown was erased; run it again, it goes on where it stopped", err)
 				}
@@ -94,9 +93,7 @@ func showErased(w io.Writer, sum ops.Erased, asJSON bool) error {
 			return err
 		}
 	} else {
-		t := table.NewWriter()
-		t.SetStyle(table.StyleLight)
-		t.AppendHeader(table.Row{"erased", ""})
+		t := app.Table("erased", "")
 		t.AppendRows([]table.Row{
 			{"leads", sum.Leads}, {"outcomes", sum.Outcomes}, {"trail entries", sum.TrailEntries},
 			{"directory entries", sum.Directory}, {"tasks on the queues", sum.Tasks}, {"kept answers", sum.Answers},

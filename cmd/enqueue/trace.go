@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,11 +28,7 @@ It exits with 1 when there is no such lead.`,
   enqueue trace ada@example.com`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return app.With(c, func(a *app.App) error {
-				ctx := c.Context()
-				if err := a.OpenLedger(ctx); err != nil {
-					return err
-				}
+			return app.With(c, (*app.App).OpenLedger, func(ctx context.Context, a *app.App) error {
 				records, err := a.Ledger.Find(ctx, args[0])
 				if errors.Is(err, ledger.ErrNotFound) {
 					return errors.New("no lead has this lead ID, request ID or email")
@@ -73,8 +70,7 @@ func writeTrace(w io.Writer, r ledger.Record, o lead.Outcome) error {
 	if status == "" {
 		status = "open"
 	}
-	head := table.NewWriter()
-	head.SetStyle(table.StyleLight)
+	head := app.Table()
 	head.SetColumnConfigs([]table.ColumnConfig{{Number: 2, WidthMax: 100}})
 	head.AppendRows([]table.Row{
 		{"lead", o.LeadID}, {"request", o.RequestID}, {"source", o.Source}, {"source ID", o.SourceID},
@@ -100,9 +96,7 @@ func writeTrace(w io.Writer, r ledger.Record, o lead.Outcome) error {
 	if len(o.Credits) > 0 {
 		head.AppendRow(table.Row{"credits", creditsText(o.Credits)})
 	}
-	trail := table.NewWriter()
-	trail.SetStyle(table.StyleLight)
-	trail.AppendHeader(table.Row{"attempt", "at", "provider", "class", "status", "ms", "credits", "detail"})
+	trail := app.Table("attempt", "at", "provider", "class", "status", "ms", "credits", "detail")
 	for _, e := range o.Trail {
 		httpStatus := ""
 		if e.Status != 0 {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -35,10 +34,7 @@ refused the key), and how many calls a second it is allowed now.`,
 				if err != nil {
 					return err
 				}
-				if asJSON {
-					return writeJSON(c.OutOrStdout(), circuits)
-				}
-				return writeCircuits(c.OutOrStdout(), circuits, time.Now())
+				return show(c.OutOrStdout(), asJSON, circuits, func() string { return circuitsText(circuits, time.Now()) })
 			})
 		},
 	}
@@ -74,11 +70,7 @@ func switchCommand(verb, short string, do func(resilience.Gate, context.Context,
 
 // withGate opens the fleet's gate without being a replica of it.
 func withGate(c *cobra.Command, do func(context.Context, *app.App, resilience.Gate) error) error {
-	return app.With(c, func(a *app.App) (err error) {
-		ctx := c.Context()
-		if err := a.OpenRedis(ctx); err != nil {
-			return err
-		}
+	return app.With(c, (*app.App).OpenRedis, func(ctx context.Context, a *app.App) (err error) {
 		g, err := a.Gate("", zerolog.Nop(), nil)
 		if err != nil {
 			return err
@@ -92,15 +84,12 @@ func withGate(c *cobra.Command, do func(context.Context, *app.App, resilience.Ga
 	})
 }
 
-func writeCircuits(w io.Writer, circuits []resilience.Circuit, now time.Time) error {
-	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
-	t.AppendHeader(table.Row{"provider", "circuit", "failures", "trips", "held back", "allowed now", "limit"})
+func circuitsText(circuits []resilience.Circuit, now time.Time) string {
+	t := app.Table("provider", "circuit", "failures", "trips", "held back", "allowed now", "limit")
 	for _, c := range circuits {
 		t.AppendRow(table.Row{c.Provider, c.State, c.Failures, c.Trips, heldBack(c, now), perSecond(c.Rate), perSecond(c.Limit)})
 	}
-	_, err := fmt.Fprintln(w, t.Render())
-	return err
+	return t.Render()
 }
 
 // heldBack says in words why calls do not pass, and until when.

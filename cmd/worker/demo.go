@@ -147,10 +147,7 @@ func (d *demo) open(ctx context.Context, dir string) (err error) {
 	if d.app, err = app.FromConfig(cfg, os.Stderr); err != nil {
 		return err
 	}
-	if err := d.app.StartEmbeddedRedis(); err != nil {
-		return err
-	}
-	if err := d.app.Open(ctx); err != nil {
+	if err := d.app.OpenEmbedded(ctx); err != nil {
 		return err
 	}
 	if err := d.fillDirectory(ctx); err != nil {

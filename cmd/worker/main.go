@@ -3,6 +3,9 @@
 package main
 
 import (
+	"encoding/json"
+	"fmt"
+	"io"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -27,4 +30,15 @@ Exit codes: 0 done, 1 it found something wrong, 2 bad use or configuration.`
 		configCommand(), healthCommand(), sandboxCommand(),
 	)
 	return root
+}
+
+// show writes v as one JSON object or, for people, the text.
+func show(w io.Writer, asJSON bool, v any, text func() string) error {
+	if !asJSON {
+		_, err := fmt.Fprintln(w, text())
+		return err
+	}
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
 }

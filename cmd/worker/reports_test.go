@@ -79,7 +79,7 @@ func TestReportPrintsTheMeasures(t *testing.T) {
 
 	half, third := 0.5, 1.0/3
 	want := report{
-		Books: ops.AuditCounts{Accepted: 4, Settled: ops.SettledCounts{Enriched: 2, Partial: 1}, Open: 1},
+		Leads: ops.AuditCounts{Accepted: 4, Settled: ops.SettledCounts{Enriched: 2, Partial: 1}, Open: 1},
 		Measures: measures{
 			Leads: 3, Retried: 2, RetrySuccessRate: &half, CircuitTrips: map[string]int64{"clearbit": 1}, FallbackShare: &third,
 			LatencyP50: 2, LatencyP99: 2, WaitP50: 4, WaitP99: 4,
@@ -96,7 +96,7 @@ func TestReportPrintsTheMeasures(t *testing.T) {
 		}
 	}
 	since := decode[report](t, run(t.Context(), "report", "--json", "--since", "24h").stdout)
-	if since.Measures.Leads != 0 || len(since.Measures.CircuitTrips) != 0 || since.Books.Accepted != 4 {
+	if since.Measures.Leads != 0 || len(since.Measures.CircuitTrips) != 0 || since.Leads.Accepted != 4 {
 		t.Errorf("of the last day: %+v", since)
 	}
 }

@@ -47,7 +47,7 @@ what the sandbox counted itself, POST /reset begins anew.`,
 			<-c.Context().Done()
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Context()), 5*time.Second)
 			defer cancel()
-			return errors.Join(writeJSON(c.OutOrStdout(), s.Books()), s.Close(ctx))
+			return errors.Join(show(c.OutOrStdout(), true, s.Books(), nil), s.Close(ctx))
 		},
 	}
 	c.Flags().StringVar(&listen, "listen", "127.0.0.1:8089", "`HOST:PORT` to listen on")
