@@ -110,7 +110,7 @@ func (s *queueSink) Put(ctx context.Context, leads []lead.Lead) ([]intake.Result
 	accepted, err := s.Enqueuer.Put(ctx, leads)
 	results := make([]intake.Result, len(accepted))
 	for i, a := range accepted {
-		results[i] = intake.Result{LeadID: a.LeadID, RequestID: a.RequestID, Duplicate: a.Duplicate, Suppressed: a.Suppressed}
+		results[i] = intake.Result{Duplicate: a.Duplicate, Suppressed: a.Suppressed}
 	}
 	return results, err
 }
