@@ -39,22 +39,11 @@ func (a *App) chains(with shared) (enrich, fallback *chain.Chain, err error) {
 }
 
 func (a *App) chain(names []string, retry resilience.Retry, with shared) (*chain.Chain, error) {
-	want, err := fields("want", a.Config.Want)
-	if err != nil {
-		return nil, err
-	}
-	overwrite, err := fields("overwrite", a.Config.Overwrite)
-	if err != nil {
-		return nil, err
-	}
-	rules, err := rulesOf(a.Config)
-	if err != nil {
-		return nil, err
-	}
+	want := named[lead.Field](a.Config.Want)
 	c := &chain.Chain{
 		Gate: with.gate, Cache: with.cache, Credits: with.credits, IsSuppressed: a.Ledger.IsSuppressed,
 		Want: want, Timeouts: map[string]time.Duration{}, Retry: retry,
-		Pending: a.Config.Pending, Now: time.Now, Rules: rules, Overwrite: overwrite,
+		Pending: a.Config.Pending, Now: time.Now, Rules: rulesOf(a.Config), Overwrite: named[lead.Field](a.Config.Overwrite),
 	}
 	for _, name := range names {
 		p, err := a.provider(name, want)

@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -41,11 +39,7 @@ It exits with 1 when there is no such lead.`,
 					if err != nil {
 						return err
 					}
-					show := writeTrace
-					if asJSON {
-						show = func(w io.Writer, _ ledger.Record, o lead.Outcome) error { return json.NewEncoder(w).Encode(o) }
-					}
-					if err := show(c.OutOrStdout(), r, o); err != nil {
+					if err := show(c.OutOrStdout(), asJSON, o, "%s", traceText(r, o)); err != nil {
 						return err
 					}
 				}
@@ -65,7 +59,7 @@ func amount(credits float64) string {
 	return strconv.FormatFloat(credits, 'f', -1, 64)
 }
 
-func writeTrace(w io.Writer, r ledger.Record, o lead.Outcome) error {
+func traceText(r ledger.Record, o lead.Outcome) string {
 	status := string(o.Status)
 	if status == "" {
 		status = "open"
@@ -109,6 +103,5 @@ func writeTrace(w io.Writer, r ledger.Record, o lead.Outcome) error {
 			}
 		}
 	}
-	_, err := fmt.Fprintf(w, "%s\n%s\n", head.Render(), trail.Render())
-	return err
+	return head.Render() + "\n" + trail.Render() + "\n"
 }

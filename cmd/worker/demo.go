@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"backstop/app"
+	"backstop/clock"
 	"backstop/config"
 	"backstop/intake"
 	"backstop/lead"
@@ -103,8 +104,7 @@ func runDemo(c *cobra.Command, o demoOptions) (err error) {
 // read gives the leads of the demo.
 func (d *demo) read(ctx context.Context) ([]lead.Lead, error) {
 	if d.input == "" {
-		leads := sandbox.SampleLeads(d.demoOptions.leads, demoSeed)
-		return leads, nil
+		return sandbox.SampleLeads(d.demoOptions.leads, demoSeed), nil
 	}
 	f, err := os.Open(d.input)
 	if err != nil {
@@ -178,8 +178,6 @@ func (d *demo) play(ctx context.Context, screen *screen) error {
 	d.began = time.Now()
 	d.sandbox.Reset()
 	enqueuer := d.app.Enqueuer()
-	tick := time.NewTicker(200 * time.Millisecond)
-	defer tick.Stop()
 	for sent := 0; ; {
 		elapsed := time.Since(d.began)
 		due := min(len(d.leads), 1+int(float64(len(d.leads))*float64(elapsed)/float64(demoFeed)))
@@ -200,11 +198,9 @@ func (d *demo) play(ctx context.Context, screen *screen) error {
 			screen.end()
 			return nil
 		}
-		select {
-		case <-ctx.Done():
+		if err := clock.Sleep(ctx, 200*time.Millisecond); err != nil {
 			screen.end()
-			return fmt.Errorf("the demo was interrupted: %w", ctx.Err())
-		case <-tick.C:
+			return fmt.Errorf("the demo was interrupted: %w", err)
 		}
 	}
 }
