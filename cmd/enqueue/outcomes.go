@@ -18,7 +18,7 @@ func outcomesCommand() *cobra.Command {
 		Short: "Export the settled leads as CSV, JSON lines or a table",
 		Long: `outcomes writes one row for each settled lead, the oldest outcome first. In CSV,
 values that a spreadsheet would run as a formula get an apostrophe in front;
-telephone numbers are left as they are.`,
+telephone numbers are left as they are. Tables have at most 500 rows each.`,
 		Example: `  enqueue outcomes --format csv > outcomes.csv
   enqueue outcomes --status partial --since 24h --format jsonl`,
 		Args: cobra.NoArgs,

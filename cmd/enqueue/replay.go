@@ -21,12 +21,11 @@ func replayCommand() *cobra.Command {
 		Use:   "replay",
 		Short: "Enrich leads again whose outcome is partial",
 		Long: `replay puts settled leads on the queue again, most often those that an outage left
-partial. A better outcome replaces the one that is there, a worse one does not. Leads
-whose person asked not to be processed are never replayed, enriched ones only when
---status names them.
+partial. A better outcome replaces the present one, a worse one does not. Leads of
+people who opted out are never replayed; enriched leads only if --status names them.
 
-An interrupt ends it between two batches; what it has begun goes on, and running it
-again takes the rest. It asks each provider anew: --dry-run says for how many leads.`,
+An interrupt stops it between two batches; leads that it has begun go on, and running it
+again takes the rest. Providers are asked again: --dry-run says for how many leads.`,
 		Example: `  enqueue replay --since 6h --dry-run
   enqueue replay --since 6h --rate 5
   enqueue replay --status partial,rejected --source crm --json`,

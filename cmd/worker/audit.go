@@ -21,11 +21,11 @@ func auditCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "audit",
 		Short: "Prove that every accepted lead has an outcome or a task; exit 1 if not",
-		Long: `audit counts the accepted leads, the settled ones by status, the open ones, and
-those that are unaccounted for: open, and without a task that would bring them to
-their outcome. That number must be 0; a worker's reconciler brings it there within
-seconds. Leads accepted in the last ten seconds may still be on their way to the
-queue and are not looked at.`,
+		Long: `audit counts the accepted leads, the settled ones by status, the open ones, and those
+that are unaccounted for: open, but without a task that would lead to an outcome. That
+number must be 0; a running worker gives such leads a task within seconds. Leads
+accepted in the last ten seconds may still be on their way to the queue and are not
+checked.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return app.With(c, (*app.App).OpenLedger, func(ctx context.Context, a *app.App) error {

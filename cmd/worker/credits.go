@@ -16,10 +16,10 @@ func creditsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "credits",
 		Short: "Show what each provider has cost today and this month, and what its caps leave",
-		Long: `credits shows what the fleet has spent at each provider in this day and this month
-(UTC), by the configured prices, and how much of each cap is left. What is counted
-against a cap includes calls that are under way, and calls whose answer was lost: the
-provider may have charged for them.`,
+		Long: `credits shows what the fleet has spent at each provider today and this month (UTC), by
+the configured prices, and how much of each cap is left. Calls that are under way and
+calls whose answer was lost count against a cap, too: the provider may have charged for
+them.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			open := func(a *app.App, ctx context.Context) error {

@@ -26,10 +26,11 @@ func demoCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "demo",
 		Short: "Show the whole thing in one process: three replicas, two APIs that fail on script",
-		Long: `demo runs everything in this process and needs nothing: an embedded Redis, a SQLite
-ledger in a temporary folder, three replicas, and imitations of Clearbit and Hunter
-that go through calm, a storm of rate-limit answers, an outage of Clearbit and its
-recovery. It ends with the report and exits 1 if a lead is unaccounted for.
+		Long: `demo runs everything in this process and needs no other server: an embedded Redis, a
+SQLite ledger in a temporary folder, three replicas, and imitations of Clearbit and
+Hunter that answer calmly at first, then with a storm of rate-limit errors, then not at
+all (Clearbit), and recover. It prints the report and exits with 1 if a lead is
+unaccounted for.
 
 It reads no configuration and calls no real API.`,
 		Example: `  worker demo

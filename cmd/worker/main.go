@@ -1,5 +1,5 @@
-// Command worker enriches leads: it serves the queues, and it shows and checks
-// what became of the leads.
+// Command worker enriches leads, and reports on the fleet and on what became of the
+// leads.
 package main
 
 import (
@@ -18,12 +18,13 @@ func main() { os.Exit(app.Main(rootCommand())) }
 func rootCommand() *cobra.Command {
 	root := runCommand()
 	root.Use = "worker"
-	root.Short = "Enrich leads from the queue; never lose one"
+	root.Short = "Enrich the leads on the queue"
 	root.Long = `worker takes leads from the queue, asks the providers of the chain about them and
 writes one outcome for each into the ledger. Without a subcommand it does what
 "worker run" does.
 
-Exit codes: 0 done, 1 it found something wrong, 2 bad use or configuration.`
+Exit codes: 0 done, 1 something is wrong or cannot be reached, 2 bad use or
+configuration.`
 	app.ConfigFlag(root)
 	root.AddCommand(
 		runCommand(), demoCommand(), reportCommand(), auditCommand(), circuitsCommand(), creditsCommand(),
