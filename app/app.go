@@ -56,21 +56,22 @@ func New(c *cobra.Command) (*App, error) {
 	return a, nil
 }
 
-// With reads the configuration and closes what do has opened.
-func With(c *cobra.Command, do func(*App) error) (err error) {
+// With reads the configuration, opens what the command needs, such as
+// (*App).OpenLedger, and closes it after do.
+func With(c *cobra.Command, open func(*App, context.Context) error, do func(context.Context, *App) error) (err error) {
 	a, err := New(c)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
-	return do(a)
+	if err := open(a, c.Context()); err != nil {
+		return err
+	}
+	return do(c.Context(), a)
 }
 
 // FromConfig makes an App of a configuration that has been checked.
 func FromConfig(cfg config.Config, stderr io.Writer) (*App, error) {
-	if _, err := wanted(cfg); err != nil {
-		return nil, err
-	}
 	log, err := newLog(cfg.Log, stderr)
 	if err != nil {
 		return nil, err
@@ -128,6 +129,14 @@ func (a *App) Open(ctx context.Context) error {
 		return err
 	}
 	return a.OpenRedis(ctx)
+}
+
+// OpenEmbedded opens the ledger and a Redis of this process's own.
+func (a *App) OpenEmbedded(ctx context.Context) error {
+	if err := a.StartEmbeddedRedis(); err != nil {
+		return err
+	}
+	return a.Open(ctx)
 }
 
 // Enqueuer accepts leads and begins further runs; the ledger and Redis must be open.

@@ -2,10 +2,10 @@ package app
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"backstop/chain"
-	"backstop/config"
 	"backstop/lead"
 	"backstop/providers"
 	"backstop/providers/httpjson"
@@ -41,22 +41,11 @@ func (a *App) chains(with shared) (enrich, fallback *chain.Chain, err error) {
 }
 
 func (a *App) chain(names []string, retry resilience.Retry, with shared) (*chain.Chain, error) {
-	want, err := wanted(a.Config)
-	if err != nil {
-		return nil, err
-	}
-	overwrite, err := fields("overwrite", a.Config.Overwrite)
-	if err != nil {
-		return nil, err
-	}
-	rules, err := rulesOf(a.Config)
-	if err != nil {
-		return nil, err
-	}
+	want := named[lead.Field](a.Config.Want)
 	c := &chain.Chain{
 		Gate: with.gate, Cache: with.cache, Credits: with.credits, IsSuppressed: a.Ledger.IsSuppressed,
 		Want: want, Timeouts: map[string]time.Duration{}, Retry: retry,
-		Pending: a.Config.Pending, Now: time.Now, Rules: rules, Overwrite: overwrite,
+		Pending: a.Config.Pending, Now: time.Now, Rules: rulesOf(a.Config), Overwrite: named[lead.Field](a.Config.Overwrite),
 	}
 	for _, name := range names {
 		p, err := a.provider(name, want)
@@ -70,9 +59,6 @@ func (a *App) chain(names []string, retry resilience.Retry, with shared) (*chain
 	}
 	return c, nil
 }
-
-// wanted are the fields of a full profile.
-func wanted(c config.Config) ([]lead.Field, error) { return fields("want", c.Want) }
 
 // provider makes one provider, or nil when it has no key.
 func (a *App) provider(name string, want []lead.Field) (providers.Provider, error) {
@@ -107,27 +93,20 @@ func (a *App) provider(name string, want []lead.Field) (providers.Provider, erro
 }
 
 func (a *App) keyVariables() string {
-	s := ""
-	for i, name := range a.Config.Chain {
-		if i > 0 {
-			s += " or "
-		}
-		s += a.Config.Providers[name].APIKeyEnv
+	var variables []string
+	for _, name := range a.Config.Chain {
+		variables = append(variables, a.Config.Providers[name].APIKeyEnv)
 	}
-	return s
+	return strings.Join(variables, " or ")
 }
 
 // CheckKeys warns of providers without a key and fails if the chain would be
 // empty, or a named secret cannot be read.
 func (a *App) CheckKeys() error {
-	if _, err := a.Config.RedisURL(); err != nil {
-		return Usage(err)
-	}
-	if _, err := a.Config.LedgerURL(); err != nil {
-		return Usage(err)
-	}
-	if _, err := a.Config.CacheSecret(); err != nil {
-		return Usage(err)
+	for _, secret := range []func() (string, error){a.Config.RedisURL, a.Config.LedgerURL, a.Config.CacheSecret} {
+		if _, err := secret(); err != nil {
+			return Usage(err)
+		}
 	}
 	_, _, err := a.chains(shared{})
 	return err

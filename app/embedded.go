@@ -1,11 +1,15 @@
 package app
 
 import (
+	"context"
 	"fmt"
 	"net/url"
+	"sync"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
+
+	"backstop/clock"
 )
 
 // expiryTick is how often the embedded Redis lets its keys age: it does not do so
@@ -31,25 +35,19 @@ func (a *App) StartEmbeddedRedis() error {
 	}
 	// The address that it got, where port 0 asked for any.
 	a.Config.Redis.URL = fmt.Sprintf("redis://%s/0", m.Addr())
-	stop, stopped := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(stopped)
-		tick := time.NewTicker(expiryTick)
-		defer tick.Stop()
-		last := time.Now()
-		for {
-			select {
-			case <-stop:
-				return
-			case now := <-tick.C:
-				m.FastForward(now.Sub(last))
-				last = now
-			}
-		}
-	}()
+	ctx, stop := context.WithCancel(context.Background())
+	var aging sync.WaitGroup
+	last := time.Now()
+	aging.Go(func() {
+		clock.Every(ctx, expiryTick, func() {
+			now := time.Now()
+			m.FastForward(now.Sub(last))
+			last = now
+		})
+	})
 	a.onClose(func() error {
-		close(stop)
-		<-stopped
+		stop()
+		aging.Wait()
 		m.Close()
 		return nil
 	})

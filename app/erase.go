@@ -1,11 +1,6 @@
 package app
 
-import (
-	"errors"
-
-	"backstop/lead"
-	"backstop/ops"
-)
+import "backstop/ops"
 
 // Eraser makes what erases people; the ledger and Redis must be open.
 func (a *App) Eraser() (ops.Eraser, error) {
@@ -14,14 +9,4 @@ func (a *App) Eraser() (ops.Eraser, error) {
 		return ops.Eraser{}, err
 	}
 	return ops.Eraser{Ledger: a.Ledger, Queue: a.Queue, Cache: store, Log: a.Log}, nil
-}
-
-// OneAddress checks that text is one email address, and gives it in its normal
-// spelling. The error does not quote it.
-func OneAddress(text string) (string, error) {
-	email, err := lead.NormalizeEmail(text)
-	if err != nil || email == "" {
-		return "", errors.New("this is not an email address: give one such as ada@example.com")
-	}
-	return email, nil
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -14,6 +13,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 	"github.com/rs/zerolog"
+
+	"backstop/config"
 )
 
 // minRedis is the oldest Redis with all commands that asynq and the gate use.
@@ -31,13 +32,7 @@ func NewRedis(s string) (redis.UniversalClient, error) {
 }
 
 func redisOptions(s string) (*redis.UniversalOptions, error) {
-	scheme, rest, _ := strings.Cut(s, "://")
-	authority, path, _ := strings.Cut(rest, "/")
-	user := ""
-	if i := strings.LastIndexByte(authority, '@'); i >= 0 {
-		user, authority = authority[:i+1], authority[i+1:]
-	}
-	u, err := url.Parse(scheme + "://" + user + "host/" + path)
+	u, err := config.ParseURL(s)
 	if err != nil {
 		return nil, errors.New("is not a URL: write it as redis://127.0.0.1:6379/0")
 	}
@@ -49,11 +44,11 @@ func redisOptions(s string) (*redis.UniversalOptions, error) {
 		// an error that would be logged at every connection.
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	}
-	for _, addr := range strings.Split(authority, ",") {
+	for _, addr := range strings.Split(u.Host, ",") {
 		host, port, err := net.SplitHostPort(addr)
 		if err != nil {
 			host, port = strings.Trim(addr, "[]"), "6379"
-			if scheme == "redis-sentinel" {
+			if u.Scheme == "redis-sentinel" {
 				port = "26379"
 			}
 		}
@@ -66,7 +61,7 @@ func redisOptions(s string) (*redis.UniversalOptions, error) {
 			return nil, errors.New("the database after the slash is not a number: write it as redis://127.0.0.1:6379/0")
 		}
 	}
-	switch scheme {
+	switch u.Scheme {
 	case "redis":
 	case "rediss":
 		host, _, _ := net.SplitHostPort(o.Addrs[0]) // joined above

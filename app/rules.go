@@ -23,45 +23,23 @@ func (a *App) Providers() []string { return used(a.Config) }
 const directory = "directory"
 
 // rulesOf says when each provider is asked, and what it costs.
-func rulesOf(c config.Config) (map[string]chain.Rule, error) {
+func rulesOf(c config.Config) map[string]chain.Rule {
 	rules := map[string]chain.Rule{}
 	for _, name := range used(c) {
 		p := c.Providers[name]
-		r := chain.Rule{Credits: p.Credits, Prices: p.Prices}
-		var err error
-		if r.Fills, err = fields("providers."+name+".fills", p.Fills); err != nil {
-			return nil, err
+		rules[name] = chain.Rule{
+			Fills: named[lead.Field](p.Fills), OnlyIf: named[chain.Condition](p.OnlyIf), Credits: p.Credits, Prices: p.Prices,
 		}
-		for _, s := range p.OnlyIf {
-			condition, err := chain.ParseCondition(s)
-			if err != nil {
-				return nil, Usagef("providers.%s.only_if: %w", name, err)
-			}
-			r.OnlyIf = append(r.OnlyIf, condition)
-		}
-		rules[name] = r
 	}
-	return rules, nil
+	return rules
 }
 
-// fields are the profile fields that a key of the configuration names.
-func fields(key string, names []string) ([]lead.Field, error) {
-	list := make([]lead.Field, len(names))
-	for i, s := range names {
-		f, err := lead.ParseField(s)
-		if err != nil {
-			return nil, Usagef("%s: %w", key, err)
-		}
-		list[i] = f
+// named are the same names as another type. Those of a configuration were checked when
+// it was read, against those that [Source] gives.
+func named[To, From ~string](names []From) []To {
+	list := make([]To, len(names))
+	for i, name := range names {
+		list[i] = To(name)
 	}
-	return list, nil
-}
-
-// namesOf are the names that the configuration may use of a kind of thing.
-func namesOf[T ~string](things []T) []string {
-	names := make([]string, len(things))
-	for i, t := range things {
-		names[i] = string(t)
-	}
-	return names
+	return list
 }

@@ -26,7 +26,7 @@ func Source(file string, environ []string) config.Source {
 	}
 	return config.Source{
 		File: file, Environ: environ, Facts: facts,
-		Fields: namesOf(lead.Fields), Conditions: namesOf(chain.Conditions),
+		Fields: named[string](lead.Fields), Conditions: named[string](chain.Conditions),
 		Describe: func(file string) (config.Provider, error) {
 			d, err := readDescription(file)
 			if err != nil {

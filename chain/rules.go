@@ -1,7 +1,6 @@
 package chain
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -41,18 +40,6 @@ const (
 
 // Conditions lists the conditions.
 var Conditions = []Condition{HasEmail, HasName, HasCompany, HasDomain, HasLinkedIn, NotFreeMail, NotRole}
-
-// ParseCondition checks a condition's name; the error lists the ones there are.
-func ParseCondition(s string) (Condition, error) {
-	if slices.Contains(Conditions, Condition(s)) {
-		return Condition(s), nil
-	}
-	names := make([]string, len(Conditions))
-	for i, c := range Conditions {
-		names[i] = string(c)
-	}
-	return "", fmt.Errorf("unknown condition %q: use one of %s", s, strings.Join(names, ", "))
-}
 
 // unmet is why a lead does not meet the condition, "" if it does.
 func (c Condition) unmet(l lead.Lead) string {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -33,18 +34,13 @@ func (l *loader) describe(given *koanf.Koanf) {
 	}
 }
 
-// undescribed takes the errors of a description apart. One of the file itself
-// says where it is; that it cannot be read is a problem of the key that names it.
+// undescribed reports what is wrong with a description. An error in the file says
+// where it is; that it cannot be read is a problem of the key that names it.
 func (l *loader) undescribed(key string, err error) {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		for _, e := range joined.Unwrap() {
-			l.undescribed(key, e)
+	for _, e := range parts(err) {
+		if _, unreadable := e.(*os.PathError); unreadable {
+			e = Problem{Where: l.where(key), Key: key, What: fmt.Sprintf("cannot be read: %v", e)}
 		}
-		return
+		l.problems = append(l.problems, e)
 	}
-	if _, unreadable := err.(*os.PathError); unreadable {
-		l.problem(key, "cannot be read: %v", err)
-		return
-	}
-	l.problems = append(l.problems, err)
 }

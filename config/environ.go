@@ -3,10 +3,8 @@ package config
 import (
 	"errors"
 	"iter"
-	"maps"
 	"reflect"
 	"regexp"
-	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -93,40 +91,43 @@ func (l *loader) envValue(key, text string, t reflect.Type) (any, error) {
 	}
 }
 
-// meant names the variable that differs from that of key by underscores only.
+// meant names the variable that was meant by one with too few underscores, if there
+// is one: redis_url is redis.url.
 func (l *loader) meant(key string) string {
-	letters := func(s string) string { return strings.NewReplacer("_", "", ".", "").Replace(s) }
-	for known := range keys(reflect.TypeFor[Config](), "", slices.Sorted(maps.Keys(l.src.Facts))) {
-		if letters(known) == letters(key) {
-			return "; did you mean " + variable(known) + "? Two underscores go between levels"
+	if known := l.find(strings.ReplaceAll(key, ".", "_"), reflect.TypeFor[Config]()); known != "" {
+		return "; did you mean " + variable(known) + "? Two underscores go between levels"
+	}
+	return ""
+}
+
+// find is the key below t whose levels, joined by single underscores, are name.
+func (l *loader) find(name string, t reflect.Type) string {
+	for child, below := range l.children(t) {
+		if child == name {
+			return name
+		}
+		if rest, ok := strings.CutPrefix(name, child+"_"); ok {
+			if key := l.find(rest, below); key != "" {
+				return child + "." + key
+			}
 		}
 	}
 	return ""
 }
 
-// keys are all keys below a type, those of the providers for each of them.
-func keys(t reflect.Type, path string, providers []string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		if t == reflect.TypeFor[map[string]Provider]() {
-			for _, name := range providers {
-				for key := range keys(t.Elem(), path+"."+name, nil) {
-					if !yield(key) {
-						return
-					}
-				}
-			}
-			return
-		}
-		if t.Kind() != reflect.Struct {
-			yield(strings.TrimPrefix(path, "."))
-			return
-		}
-		for name, child := range children(t) {
-			for key := range keys(child, path+"."+name, providers) {
-				if !yield(key) {
+// children are the keys below a structure or, in a map, those of the providers.
+func (l *loader) children(t reflect.Type) iter.Seq2[string, reflect.Type] {
+	switch t.Kind() {
+	case reflect.Struct:
+		return children(t)
+	case reflect.Map:
+		return func(yield func(string, reflect.Type) bool) {
+			for name := range l.src.Facts {
+				if !yield(name, t.Elem()) {
 					return
 				}
 			}
 		}
 	}
+	return func(func(string, reflect.Type) bool) {}
 }

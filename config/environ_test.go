@@ -52,7 +52,7 @@ func TestServiceLinksAreNoConfiguration(t *testing.T) {
 func TestAnUnknownVariableIsAnErrorThatNamesTheCure(t *testing.T) {
 	for kv, want := range map[string]string{
 		"BACKSTOP_REDIS_URL=redis://h:1":              "did you mean BACKSTOP_REDIS__URL?",
-		"BACKSTOP_REDISPASSWORD_ENV=X":                "did you mean BACKSTOP_REDIS__PASSWORD_ENV?",
+		"BACKSTOP_REDIS_PASSWORD_ENV=X":               "did you mean BACKSTOP_REDIS__PASSWORD_ENV?",
 		"BACKSTOP_PROVIDERS__HUNTER_BASE_URL=http://": "did you mean BACKSTOP_PROVIDERS__HUNTER__BASE_URL?",
 		"BACKSTOP_WORKER_ADMIN=127.0.0.1:1":           "did you mean BACKSTOP_WORKER__ADMIN?",
 		"BACKSTOP_REDIS_PORT=6379":                    "use one of redis, ledger",

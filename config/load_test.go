@@ -246,6 +246,21 @@ providers: {clearbit: {api_key_file: `+key+`}}
 	}
 }
 
+func TestAPasswordInAURLIsFoundHoweverTheURLIsWritten(t *testing.T) {
+	for url, want := range map[string]string{
+		"redis://:pw@h:1/0":                     "redis://:xxxxx@h:1/0",
+		"redis-sentinel://u:pw@s1,s2?master=m":  "redis-sentinel://u:xxxxx@s1,s2?master=m",
+		"postgres://app:p%40w@db?sslmode=allow": "postgres://app:xxxxx@db?sslmode=allow",
+		"redis://h1:1,h2:2":                     "redis://h1:1,h2:2",
+		"sqlite:///var/lib/ledger.db":           "sqlite:///var/lib/ledger.db",
+		"pw":                                    "(not a URL)",
+	} {
+		if got := (Config{Redis: Redis{URL: url}}).Redacted().Redis.URL; got != want {
+			t.Errorf("%s is shown as %s", url, got)
+		}
+	}
+}
+
 func TestTheShownConfigurationCanBeReadInAgain(t *testing.T) {
 	c, err := load(t, "")
 	if err != nil {

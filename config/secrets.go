@@ -8,25 +8,26 @@ import (
 	"strings"
 )
 
-// parseURL parses a URL whose host may be several addresses, as a cluster's is.
+// ParseURL parses a URL whose host may be several addresses, as a cluster's is.
 // Its errors do not quote the URL, which may hold a password.
-func parseURL(s string) (*url.URL, error) {
+func ParseURL(s string) (*url.URL, error) {
 	scheme, rest, ok := strings.Cut(s, "://")
 	if !ok {
 		return nil, errors.New("not a URL")
 	}
-	user := ""
-	authority, path, _ := strings.Cut(rest, "/")
-	if i := strings.LastIndexByte(authority, '@'); i >= 0 {
-		user, authority = authority[:i+1], authority[i+1:]
+	end := strings.IndexAny(rest, "/?")
+	if end < 0 {
+		end = len(rest)
 	}
+	at := strings.LastIndexByte(rest[:end], '@') + 1
+	hosts := rest[at:end]
 	// The addresses after the first are set aside: net/url knows only one.
-	first, _, _ := strings.Cut(authority, ",")
-	u, err := url.Parse(scheme + "://" + user + first + "/" + path)
+	first, _, _ := strings.Cut(hosts, ",")
+	u, err := url.Parse(scheme + "://" + rest[:at] + first + rest[end:])
 	if err != nil {
 		return nil, errors.New("not a URL")
 	}
-	u.Host = authority
+	u.Host = hosts
 	return u, nil
 }
 
@@ -45,7 +46,7 @@ func withPassword(key, s, env, file string) (string, error) {
 	if err != nil || password == "" {
 		return s, err
 	}
-	u, err := parseURL(s)
+	u, err := ParseURL(s)
 	if err != nil {
 		return "", fmt.Errorf("%s.url: %w", key, err)
 	}
@@ -99,7 +100,7 @@ func (c Config) Redacted() Config {
 }
 
 func redactURL(s string) string {
-	u, err := parseURL(s)
+	u, err := ParseURL(s)
 	if err != nil {
 		return "(not a URL)"
 	}

@@ -14,24 +14,33 @@ import (
 
 // decodeProblems turns the decoder's errors into problems that name their place.
 func (l *loader) decodeProblems(err error) {
+	for _, e := range parts(err) {
+		var d *mapstructure.DecodeError
+		if !errors.As(e, &d) {
+			l.problems = append(l.problems, Problem{Where: l.file, What: e.Error()})
+			continue
+		}
+		// A name is like "Providers[clearbit].Circuit.Window"; keys are lower case.
+		key := strings.ToLower(strings.NewReplacer("[", ".", "]", "").Replace(d.Name()))
+		l.problem(key, "%s", d.Unwrap().Error())
+	}
+}
+
+// parts are the errors that err joins, or it alone.
+func parts(err error) []error {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var all []error
 		for _, e := range joined.Unwrap() {
-			l.decodeProblems(e)
+			all = append(all, parts(e)...)
 		}
-		return
+		return all
 	}
-	var d *mapstructure.DecodeError
-	if !errors.As(err, &d) {
-		if inner := errors.Unwrap(err); inner != nil {
-			l.decodeProblems(inner)
-			return
+	if inner := errors.Unwrap(err); inner != nil {
+		if all := parts(inner); len(all) > 1 {
+			return all
 		}
-		l.problems = append(l.problems, Problem{Where: l.file, What: err.Error()})
-		return
 	}
-	// A name is like "Providers[clearbit].Circuit.Window"; keys are lower case.
-	key := strings.ToLower(strings.NewReplacer("[", ".", "]", "").Replace(d.Name()))
-	l.problem(key, "%s", d.Unwrap().Error())
+	return []error{err}
 }
 
 func names(m map[string]Provider) []string { return slices.Sorted(maps.Keys(m)) }
@@ -53,11 +62,9 @@ func (l *loader) validate(c Config) {
 	}
 	l.checkNames("want", c.Want, l.src.Fields)
 	l.checkNames("overwrite", c.Overwrite, l.src.Fields)
-	l.forever("retention.outcomes", c.Retention.Outcomes)
-	l.forever("retention.trails", c.Retention.Trails)
-	if c.Retry.Max < 0 || c.Retry.Max > 20 {
-		l.problem("retry.max", "is %d: use 0 to 20", c.Retry.Max)
-	}
+	l.notNegative("retention.outcomes", c.Retention.Outcomes, "8760h, or 0 to keep for ever")
+	l.notNegative("retention.trails", c.Retention.Trails, "8760h, or 0 to keep for ever")
+	l.count("retry.max", c.Retry.Max, 0, 20)
 	if c.Retry.Factor < 1 || c.Retry.Factor > 10 {
 		l.problem("retry.factor", "is %g: use 1 to 10", c.Retry.Factor)
 	}
@@ -66,26 +73,18 @@ func (l *loader) validate(c Config) {
 	l.positive("pending.first", c.Pending.First)
 	l.positive("pending.max", c.Pending.Max)
 	l.positive("worker.grace", c.Worker.Grace)
-	if c.Worker.Concurrency < 1 || c.Worker.Concurrency > 10_000 {
-		l.problem("worker.concurrency", "is %d: use 1 to 10000", c.Worker.Concurrency)
-	}
+	l.count("worker.concurrency", c.Worker.Concurrency, 1, 10_000)
 	if c.Worker.Admin != "" {
 		if _, _, err := net.SplitHostPort(c.Worker.Admin); err != nil {
 			l.problem("worker.admin", "is not host:port: use 127.0.0.1:9090, or empty for none")
 		}
 	}
-	l.age("cache.positive", c.Cache.Positive)
-	l.age("cache.negative", c.Cache.Negative)
+	l.ages("cache", Ages{c.Cache.Positive, c.Cache.Negative}, Ages{})
 	l.checkList("log.level", []string{c.Log.Level}, []string{"debug", "info", "warn", "error"})
 	l.checkList("log.format", []string{c.Log.Format}, []string{"json", "console"})
 	for _, name := range names(c.Providers) {
 		l.provider("providers."+name, c.Providers[name])
-		if a := c.Providers[name].Cache; a.Positive != c.Cache.Positive { // else it was checked above
-			l.age("providers."+name+".cache.positive", a.Positive)
-		}
-		if a := c.Providers[name].Cache; a.Negative != c.Cache.Negative {
-			l.age("providers."+name+".cache.negative", a.Negative)
-		}
+		l.ages("providers."+name+".cache", c.Providers[name].Cache, Ages{c.Cache.Positive, c.Cache.Negative})
 	}
 }
 
@@ -100,9 +99,7 @@ func (l *loader) provider(key string, p Provider) {
 			l.problem(key+".limits", "a limit needs a rate of 1 or more and a positive per, such as {rate: 10, per: 1s}")
 		}
 	}
-	if p.Circuit.Failures < 1 {
-		l.problem(key+".circuit.failures", "is %d: use 1 or more", p.Circuit.Failures)
-	}
+	l.count(key+".circuit.failures", p.Circuit.Failures, 1, 1_000_000)
 	l.spending(key, p)
 	l.positive(key+".circuit.window", p.Circuit.Window)
 	l.positive(key+".circuit.cooldown", p.Circuit.Cooldown)
@@ -117,9 +114,7 @@ func (l *loader) provider(key string, p Provider) {
 	if c := p.Circuit; c.MaxCooldown != 0 && c.MaxCooldown < c.Cooldown {
 		l.problem(key+".circuit.max_cooldown", "is %s, shorter than the cooldown of %s", c.MaxCooldown, c.Cooldown)
 	}
-	if p.Circuit.MinReplicas < 0 {
-		l.problem(key+".circuit.min_replicas", "is %d: use 0 (off) or more", p.Circuit.MinReplicas)
-	}
+	l.count(key+".circuit.min_replicas", p.Circuit.MinReplicas, 0, 1_000_000)
 }
 
 // spending checks what a provider is asked for and may cost.
@@ -152,9 +147,15 @@ func (l *loader) amount(key string, credits float64) {
 	}
 }
 
-func (l *loader) forever(key string, d time.Duration) {
+func (l *loader) count(key string, n, least, most int) {
+	if n < least || n > most {
+		l.problem(key, "is %d: use %d to %d", n, least, most)
+	}
+}
+
+func (l *loader) notNegative(key string, d time.Duration, such string) {
 	if d < 0 {
-		l.problem(key, "is %s: use a duration such as 8760h, or 0 to keep for ever", d)
+		l.problem(key, "is %s: use a duration such as %s", d, such)
 	}
 }
 
@@ -164,9 +165,13 @@ func (l *loader) positive(key string, d time.Duration) {
 	}
 }
 
-func (l *loader) age(key string, d time.Duration) {
-	if d < 0 {
-		l.problem(key, "is %s: use a duration such as 24h, or 0 to keep nothing", d)
+// ages checks those that are not inherited, and so were checked already.
+func (l *loader) ages(key string, a, inherited Ages) {
+	if a.Positive != inherited.Positive {
+		l.notNegative(key+".positive", a.Positive, "24h, or 0 to keep nothing")
+	}
+	if a.Negative != inherited.Negative {
+		l.notNegative(key+".negative", a.Negative, "24h, or 0 to keep nothing")
 	}
 }
 
@@ -193,7 +198,7 @@ func (l *loader) checkList(key string, list, allowed []string) {
 
 // checkURL checks a URL's scheme, and that no password stands in a file.
 func (l *loader) checkURL(key, s string, schemes ...string) {
-	u, err := parseURL(s)
+	u, err := ParseURL(s)
 	if err != nil || !slices.Contains(schemes, u.Scheme) {
 		l.problem(key, "is not a URL that can be used: begin it with %s://", strings.Join(schemes, "://, "))
 		return

@@ -200,8 +200,8 @@ func (l *layout) columns() []Column {
 	return out
 }
 
-// pick is a target's value in a row: the first filled cell or, where a cell may
-// ask us to keep our hands off, the first that does.
+// pick is a target's value in a row: the first filled cell or, in columns by which a row
+// is skipped, the first that says so.
 func (l *layout) pick(t target, rec *record) string {
 	best := ""
 	for _, i := range l.by[t] {

@@ -10,11 +10,8 @@ import (
 
 // A Result is what became of a lead that was handed on.
 type Result struct {
-	LeadID    string
-	RequestID string
-	Duplicate bool // it had been accepted before
-	// Suppressed: the person asked not to be processed; the lead was turned away.
-	Suppressed bool
+	Duplicate  bool // it had been accepted before
+	Suppressed bool // the person opted out: the lead was turned away
 }
 
 // A Sink accepts leads. The results are in the order of the leads. With an error
@@ -47,10 +44,10 @@ type Importer struct {
 	Progress func(s Summary, bytesRead int64)
 }
 
-// Import reads r to its end. The summary is exact whatever happens: a row is
-// counted when it has been accepted, skipped or written to the rejects, not when
-// it has been read. The error says how many leads were accepted and from which
-// line on none was. When ctx ends, it ends between two batches.
+// Import reads r to its end, or until ctx ends; then it stops between two batches. The
+// summary is exact whatever happens: a row is counted when it has been accepted,
+// skipped or written to the rejects, not when it has been read. The error says how many
+// leads were accepted, and from which line on none was.
 func (im Importer) Import(ctx context.Context, r *Reader) (Summary, error) {
 	run := importRun{Importer: im, r: r, rejects: NewRejectWriter(im.Rejects, r.RejectHeaders())}
 	if run.Batch <= 0 {

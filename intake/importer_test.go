@@ -34,7 +34,7 @@ func (m *memory) Put(ctx context.Context, leads []lead.Lead) ([]Result, error) {
 	}
 	var out []Result
 	for _, l := range leads[:min(n, len(leads))] {
-		out = append(out, Result{LeadID: l.ID(), Duplicate: m.seen[l.ID()]})
+		out = append(out, Result{Duplicate: m.seen[l.ID()]})
 		m.seen[l.ID()] = true
 	}
 	return out, err

@@ -123,7 +123,7 @@ func (o *object) refuse(t target, reason string) {
 	o.reject = &Reject{Field: names[t], Reason: reason, Cure: "give it as text"}
 }
 
-// isFlag reports whether the target is one that asks us to leave the row alone.
+// isFlag reports whether the target is one by which a row is skipped.
 func isFlag(t target) bool {
 	switch t {
 	case tDeleted, tOptOut, tOptOutTime, tStatus, tSkip:

@@ -2,7 +2,6 @@ package intake
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"iter"
 	"strings"
@@ -40,24 +39,11 @@ func (p *PeopleReader) RejectHeaders() []string { return p.r.RejectHeaders() }
 
 // Rows is as [Reader.Rows].
 func (p *PeopleReader) Rows(ctx context.Context) iter.Seq2[Person, error] {
-	return func(yield func(Person, error) bool) {
-		for it, err := range p.r.items(ctx) {
-			if err != nil {
-				yield(Person{}, fmt.Errorf("%s: %w", p.r.name, err))
-				return
-			}
-			if !yield(p.person(it), nil) {
-				return
-			}
-		}
-	}
+	return rows(ctx, p.r, p.person)
 }
 
 func (p *PeopleReader) person(it item) Person {
-	out := Person{Line: it.line, Reject: it.reject}
-	if out.Reject == nil {
-		out.Skip = it.skip()
-	}
+	out := Person{Line: it.line, Skip: it.skip(), Reject: it.reject}
 	if out.Reject != nil || out.Skip != "" {
 		return out
 	}

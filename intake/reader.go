@@ -20,23 +20,23 @@ type Options struct {
 	Source string
 	// Map names the column of a field: {"email": "Kunde (Mail)"}. Fields are the
 	// JSON names of a [lead.Lead]; "skip" names a column that marks rows to be
-	// left alone. A header that occurs twice is told apart as "Email#2". An empty
+	// skipped. A header that occurs twice is told apart as "Email#2". An empty
 	// header means that the field is not to be read.
 	Map map[string]string
 	// Format is the file's; "" finds it out.
 	Format Format
 }
 
-// A Row is what a row of a file came to: a lead, or the reason why it is left
-// alone, or what is wrong with it.
+// A Row is what a row of a file came to: a lead, or the reason why it is skipped, or
+// what is wrong with it.
 type Row struct {
 	Line   int       // the line on which the row begins, 1-based, counting the header
 	Lead   lead.Lead // normalised; empty for a reject
-	Skip   string    // why the row is left alone although it is fine
+	Skip   string    // why the row is skipped although it is fine
 	Reject *Reject
 }
 
-// The reasons for leaving a row alone.
+// The reasons for skipping a row.
 const (
 	SkipEmpty        = "empty row"
 	SkipDeleted      = "deleted in the source"
@@ -187,25 +187,15 @@ func (r *Reader) BytesRead() int64 { return r.text.counts.n }
 
 // Rows gives the rows in order. A row that is broken comes as a reject. An error
 // is the last thing given: the stream cannot go on, or ctx has ended.
-func (r *Reader) Rows(ctx context.Context) iter.Seq2[Row, error] {
-	return func(yield func(Row, error) bool) {
-		for it, err := range r.items(ctx) {
-			if err != nil {
-				yield(Row{}, fmt.Errorf("%s: %w", r.name, err))
-				return
-			}
-			if !yield(r.row(it), nil) {
-				return
-			}
-		}
-	}
-}
+func (r *Reader) Rows(ctx context.Context) iter.Seq2[Row, error] { return rows(ctx, r, r.row) }
 
-func (r *Reader) items(ctx context.Context) iter.Seq2[item, error] {
-	return func(yield func(item, error) bool) {
+// rows gives what of makes of each row.
+func rows[T any](ctx context.Context, r *Reader, of func(item) T) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
 		for {
+			var none T
 			if err := ctx.Err(); err != nil {
-				yield(item{}, err)
+				yield(none, fmt.Errorf("%s: %w", r.name, err))
 				return
 			}
 			it, err := r.rows.next()
@@ -213,10 +203,10 @@ func (r *Reader) items(ctx context.Context) iter.Seq2[item, error] {
 				return
 			}
 			if err != nil {
-				yield(item{}, fmt.Errorf("read: %w", err))
+				yield(none, fmt.Errorf("%s: read: %w", r.name, err))
 				return
 			}
-			if !yield(it, nil) {
+			if !yield(of(it), nil) {
 				return
 			}
 		}
@@ -224,10 +214,7 @@ func (r *Reader) items(ctx context.Context) iter.Seq2[item, error] {
 }
 
 func (r *Reader) row(it item) Row {
-	row := Row{Line: it.line, Reject: it.reject}
-	if row.Reject == nil {
-		row.Skip = it.skip()
-	}
+	row := Row{Line: it.line, Skip: it.skip(), Reject: it.reject}
 	if row.Reject != nil || row.Skip != "" {
 		return row
 	}

@@ -58,11 +58,12 @@ var names = [numTargets]string{
 // values are a row's cells by what they are for.
 type values [numTargets]string
 
-// skip says why a row is to be left alone, "" if it is not. It comes before any
-// check of the values: a deleted row need not be a correct one.
+// skip says why a row is to be skipped, "" if it is not. It comes before any check of
+// the values: a deleted row need not be a correct one.
 func (it *item) skip() string {
 	v := &it.values
 	switch {
+	case it.reject != nil:
 	case it.empty:
 		return SkipEmpty
 	case says(v[tDeleted]):
@@ -76,7 +77,7 @@ func (it *item) skip() string {
 }
 
 // says reports whether a yes-or-no cell says yes. What is not clearly a no is a
-// yes: the columns it is used for ask us to keep our hands off.
+// yes: in the columns it is used for, a yes means that the row must be skipped.
 func says(s string) bool {
 	switch strings.ToLower(strings.TrimSpace(s)) {
 	case "", "false", "f", "no", "n", "0", "off", "none", "null", "nil", "-", "n/a", "nein", "non", "falsch", "faux", "falso":

@@ -45,10 +45,7 @@ func (f *inputFlags) directory(c *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
-	return app.With(c, func(a *app.App) (err error) {
-		if err := a.OpenLedger(c.Context()); err != nil {
-			return err
-		}
+	return app.With(c, (*app.App).OpenLedger, func(ctx context.Context, a *app.App) (err error) {
 		in, err := f.open(c, name)
 		if err != nil {
 			return err
@@ -58,7 +55,7 @@ func (f *inputFlags) directory(c *cobra.Command, name string) error {
 		if err != nil {
 			return app.Usage(err)
 		}
-		sum, err := loadPeople(c.Context(), a.Ledger, r, intake.NewRejectWriter(in.rejects.open, r.RejectHeaders()))
+		sum, err := loadPeople(ctx, a.Ledger, r, intake.NewRejectWriter(in.rejects.open, r.RejectHeaders()))
 		in.sayRejected(c, sum.Rejected)
 		return errors.Join(err, show(f.counts(c), f.json, sum, "read %d: inserted %d, updated %d, skipped %d, rejected %d\n",
 			sum.Read, sum.Inserted, sum.Updated, sum.Skipped, sum.Rejected))

@@ -54,11 +54,8 @@ func (f *fileFlags) run(c *cobra.Command, files []string) error {
 		return app.Usagef("--rejects takes the rejects of one input: name one file, or leave it out and each file gets its own")
 	}
 	o.Source = f.source
-	return app.With(c, func(a *app.App) (err error) {
-		ctx := c.Context()
-		if err := errors.Join(a.OpenLedger(ctx), a.ConnectRedis()); err != nil {
-			return err
-		}
+	open := func(a *app.App, ctx context.Context) error { return errors.Join(a.OpenLedger(ctx), a.ConnectRedis()) }
+	return app.With(c, open, func(ctx context.Context, a *app.App) (err error) {
 		sink := &queueSink{a.Enqueuer()}
 		var total intake.Summary
 		for _, name := range files {
@@ -113,7 +110,7 @@ func (s *queueSink) Put(ctx context.Context, leads []lead.Lead) ([]intake.Result
 	accepted, err := s.Enqueuer.Put(ctx, leads)
 	results := make([]intake.Result, len(accepted))
 	for i, a := range accepted {
-		results[i] = intake.Result{LeadID: a.LeadID, RequestID: a.RequestID, Duplicate: a.Duplicate, Suppressed: a.Suppressed}
+		results[i] = intake.Result{Duplicate: a.Duplicate, Suppressed: a.Suppressed}
 	}
 	return results, err
 }

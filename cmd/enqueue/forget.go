@@ -2,7 +2,7 @@ package main
 
 import (
 	"bufio"
-	"encoding/json"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"backstop/app"
+	"backstop/lead"
 	"backstop/ops"
 )
 
@@ -20,18 +21,18 @@ func forgetCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "forget EMAIL",
 		Short: "Erase a person everywhere, and turn them away from now on",
-		Long: `forget erases the person with an address, in every spelling of it: their leads with
-outcomes and trails, the directory's entry, their tasks in every state (pending,
-scheduled, retry, archived, completed), and the kept answers of providers. It says
-what it erased.
+		Long: `forget erases the person with an email address, in every spelling of it: their leads
+with outcomes and trails, their entry in the directory, their tasks in every state
+(pending, scheduled, retry, archived, completed), and the cached answers of providers.
+It prints what it erased.
 
-What remains is a keyed hash of the address, by which the person is turned away when
-they come again, from whatever source. Files that were exported, rejected rows that
-were written beside an input file, and backups are not Backstop's to erase.
+A keyed hash of the address remains, by which the person is turned away when they come
+again, from any source. forget cannot erase exported files, rejected rows written
+beside an input file, and backups.
 
-With - the address is read from standard input, so that it stands in no shell's
-history and no list of processes. It exits with 1 if a worker was still at one of the
-person's tasks at the end; that task can write nothing any more.`,
+With - the address is read from standard input, which keeps it out of the shell's
+history and the list of processes. The exit code is 1 if a worker was still at one of
+the person's tasks at the end; that task can no longer write anything.`,
 		Example: `  enqueue forget ada@example.com
   enqueue forget - --json < address.txt`,
 		Args: cobra.ExactArgs(1),
@@ -40,21 +41,23 @@ person's tasks at the end; that task can write nothing any more.`,
 			if err != nil {
 				return app.Usage(err)
 			}
-			return app.With(c, func(a *app.App) error {
+			open := (*app.App).Open
+			if dryRun {
+				open = (*app.App).OpenLedger
+			}
+			return app.With(c, open, func(ctx context.Context, a *app.App) error {
 				if dryRun {
-					if err := a.OpenLedger(c.Context()); err != nil {
+					n, err := ops.Eraser{Ledger: a.Ledger}.Preview(ctx, email)
+					if err != nil {
 						return err
 					}
-					return previewForget(c, ops.Eraser{Ledger: a.Ledger}, email, asJSON)
-				}
-				if err := a.Open(c.Context()); err != nil {
-					return err
+					return show(c.OutOrStdout(), asJSON, map[string]int{"leads": n}, "would erase %d leads of this person, with all that belongs to them\n", n)
 				}
 				e, err := a.Eraser()
 				if err != nil {
 					return err
 				}
-				sum, err := e.Forget(c.Context(), email)
+				sum, err := e.Forget(ctx, email)
 				if err != nil {
 					err = fmt.Errorf("%w; what is shown was erased; run it again, it goes on where it stopped", err)
 				}
@@ -67,8 +70,8 @@ person's tasks at the end; that task can write nothing any more.`,
 	return c
 }
 
-// addressOf is the address given, or the first line of in for "-". Errors do not
-// quote it.
+// addressOf is the address given, or the first line of in for "-", in its normal
+// spelling. Errors do not quote it.
 func addressOf(arg string, in io.Reader) (string, error) {
 	if arg == "-" {
 		line, err := bufio.NewReader(io.LimitReader(in, 1<<16)).ReadString('\n')
@@ -77,37 +80,25 @@ func addressOf(arg string, in io.Reader) (string, error) {
 		}
 		arg = strings.TrimSpace(line)
 	}
-	return app.OneAddress(arg)
-}
-
-func previewForget(c *cobra.Command, e ops.Eraser, email string, asJSON bool) error {
-	n, err := e.Preview(c.Context(), email)
-	if err != nil {
-		return err
+	email, err := lead.NormalizeEmail(arg)
+	if err != nil || email == "" {
+		return "", errors.New("this is not an email address: give one such as ada@example.com")
 	}
-	return show(c.OutOrStdout(), asJSON, map[string]int{"leads": n}, "would erase %d leads of this person, with all that belongs to them\n", n)
+	return email, nil
 }
 
 func showErased(w io.Writer, sum ops.Erased, asJSON bool) error {
-	if asJSON {
-		if err := json.NewEncoder(w).Encode(sum); err != nil {
-			return err
-		}
-	} else {
-		t := table.NewWriter()
-		t.SetStyle(table.StyleLight)
-		t.AppendHeader(table.Row{"erased", ""})
-		t.AppendRows([]table.Row{
-			{"leads", sum.Leads}, {"outcomes", sum.Outcomes}, {"trail entries", sum.TrailEntries},
-			{"directory entries", sum.Directory}, {"tasks on the queues", sum.Tasks}, {"kept answers", sum.Answers},
-		})
-		end := "remembered by a keyed hash: the person is turned away from now on"
-		if !sum.Remembered {
-			end = "not remembered yet"
-		}
-		if _, err := fmt.Fprintf(w, "%s\n%s\n", t.Render(), end); err != nil {
-			return err
-		}
+	t := app.Table("erased", "")
+	t.AppendRows([]table.Row{
+		{"leads", sum.Leads}, {"outcomes", sum.Outcomes}, {"trail entries", sum.TrailEntries},
+		{"directory entries", sum.Directory}, {"tasks on the queues", sum.Tasks}, {"cached answers", sum.Answers},
+	})
+	end := "remembered by a keyed hash: the person is turned away from now on"
+	if !sum.Remembered {
+		end = "not remembered yet"
+	}
+	if err := show(w, asJSON, sum, "%s\n%s\n", t.Render(), end); err != nil {
+		return err
 	}
 	if sum.UnderWay > 0 {
 		return fmt.Errorf("a worker is still at %d of the person's tasks; they can write nothing any more and end by themselves", sum.UnderWay)

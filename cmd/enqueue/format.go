@@ -12,6 +12,7 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
+	"backstop/app"
 	"backstop/intake"
 	"backstop/lead"
 )
@@ -29,7 +30,7 @@ func newOutcomeWriter(format string, w io.Writer) (outcomeWriter, error) {
 		enc.SetEscapeHTML(false)
 		return jsonlWriter{enc}, nil
 	case "csv":
-		return &csvWriter{w: csv.NewWriter(w)}, nil
+		return newCSVWriter(w), nil
 	case "table":
 		return newTableWriter(w), nil
 	}
@@ -42,26 +43,21 @@ func (j jsonlWriter) write(o lead.Outcome) error { return j.enc.Encode(o) }
 func (j jsonlWriter) end() error                 { return nil }
 
 // A csvWriter has a column for each profile field. The trail is its summary.
-type csvWriter struct {
-	w      *csv.Writer
-	headed bool
-}
+type csvWriter struct{ w *csv.Writer }
 
-func (c *csvWriter) head() error {
-	c.headed = true
+// newCSVWriter begins with the header, so that a reader of an empty export sees that it
+// is complete. What it writes is buffered; errors come from end.
+func newCSVWriter(w io.Writer) csvWriter {
 	row := []string{"lead_id", "request_id", "source", "source_id", "status", "reason"}
 	for _, f := range lead.Fields {
 		row = append(row, string(f))
 	}
-	return c.w.Write(append(row, "missing", "calls", "credits", "trail", "accepted_at", "started_at", "settled_at"))
+	c := csvWriter{csv.NewWriter(w)}
+	_ = c.w.Write(append(row, "missing", "calls", "credits", "trail", "accepted_at", "started_at", "settled_at")) // buffered
+	return c
 }
 
-func (c *csvWriter) write(o lead.Outcome) error {
-	if !c.headed {
-		if err := c.head(); err != nil {
-			return err
-		}
-	}
+func (c csvWriter) write(o lead.Outcome) error {
 	row := []string{o.LeadID, o.RequestID, o.Source, o.SourceID, string(o.Status), o.Reason}
 	for _, f := range lead.Fields {
 		row = append(row, o.Profile[f])
@@ -87,14 +83,7 @@ func creditsText(credits map[string]float64) string {
 	return strings.Join(parts, ", ")
 }
 
-// end writes the header even when there was no row, so that a reader of the file
-// sees that it is complete.
-func (c *csvWriter) end() error {
-	if !c.headed {
-		if err := c.head(); err != nil {
-			return err
-		}
-	}
+func (c csvWriter) end() error {
 	c.w.Flush()
 	return c.w.Error()
 }
@@ -112,9 +101,7 @@ type tableWriter struct {
 }
 
 func newTableWriter(w io.Writer) *tableWriter {
-	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
-	t.AppendHeader(table.Row{"lead", "status", "name", "title", "company", "domain", "calls", "reason"})
+	t := app.Table("lead", "status", "name", "title", "company", "domain", "calls", "reason")
 	t.SetColumnConfigs([]table.ColumnConfig{{Name: "reason", WidthMax: 60}, {Name: "title", WidthMax: 30}, {Name: "company", WidthMax: 30}})
 	return &tableWriter{w: w, t: t}
 }

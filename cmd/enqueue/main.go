@@ -1,4 +1,4 @@
-// Command enqueue takes leads in and gives their outcomes out.
+// Command enqueue accepts leads and exports their outcomes.
 package main
 
 import (
@@ -17,11 +17,12 @@ func main() { os.Exit(app.Main(rootCommand())) }
 func rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "enqueue",
-		Short: "Hand leads to the workers and get their outcomes",
-		Long: `enqueue accepts leads from files, and gives out what became of them. A lead that it
-calls accepted comes to one outcome, whatever dies in between.
+		Short: "Accept leads and export their outcomes",
+		Long: `enqueue accepts leads from files and exports their outcomes. Every accepted lead gets
+exactly one outcome, even if a worker, Redis or the database fails in between.
 
-Exit codes: 0 done, 1 it found something wrong, 2 bad use or configuration.`,
+Exit codes: 0 done, 1 something is wrong or cannot be reached, 2 bad use or
+configuration.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,21 +21,18 @@ func replayCommand() *cobra.Command {
 		Use:   "replay",
 		Short: "Enrich leads again whose outcome is partial",
 		Long: `replay puts settled leads on the queue again, most often those that an outage left
-partial. A better outcome replaces the one that is there, a worse one does not. Leads
-whose person asked not to be processed are never replayed, enriched ones only when
---status names them.
+partial. A better outcome replaces the present one, a worse one does not. Leads of
+people who opted out are never replayed; enriched leads only if --status names them.
 
-An interrupt ends it between two batches; what it has begun goes on, and running it
-again takes the rest. It asks each provider anew: --dry-run says for how many leads.`,
+An interrupt stops it between two batches; leads that it has begun go on, and running it
+again takes the rest. Providers are asked again: --dry-run says for how many leads.`,
 		Example: `  enqueue replay --since 6h --dry-run
   enqueue replay --since 6h --rate 5
   enqueue replay --status partial,rejected --source crm --json`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c) },
 	}
-	c.Flags().StringSliceVar(&f.statuses, "status", []string{string(lead.StatusPartial)}, "replay outcomes of these statuses: partial, rejected, enriched")
-	c.Flags().StringVar(&f.since, "since", "", "only outcomes settled since a `TIME`: a duration such as 24h, or RFC 3339")
-	c.Flags().StringVar(&f.source, "source", "", "only leads of this source")
+	f.add(c, []string{string(lead.StatusPartial)}, "replay outcomes of these statuses: partial, rejected, enriched")
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "say what would be replayed, and change nothing")
 	c.Flags().Float64Var(&f.rate, "rate", 0, "`LEADS` a second at most (default as fast as they can be queued)")
 	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object: matched, replayed, skipped")
@@ -41,55 +40,45 @@ again takes the rest. It asks each provider anew: --dry-run says for how many le
 }
 
 type replayFlags struct {
-	statuses      []string
-	since, source string
-	dryRun, json  bool
-	rate          float64
+	filterFlags
+	dryRun, json bool
+	rate         float64
 }
 
 // slowestRate keeps the time between two leads to a number of minutes.
 const slowestRate = 0.001
 
-func (f replayFlags) filter(now time.Time) (filter ledger.Filter, err error) {
-	filter.Source = f.source
-	for _, s := range f.statuses {
-		status, err := lead.ParseStatus(s)
-		if err != nil {
-			return filter, err
-		}
-		if status == lead.StatusSuppressed {
-			return filter, ops.ErrNoReplay
-		}
-		filter.Statuses = append(filter.Statuses, status)
+// picked is the filter, if it picks what can be replayed.
+func (f *replayFlags) picked(now time.Time) (ledger.Filter, error) {
+	filter, err := f.filter(now)
+	switch {
+	case err != nil:
+	case slices.Contains(filter.Statuses, lead.StatusSuppressed):
+		err = ops.ErrNoReplay
+	case len(filter.Statuses) == 0:
+		err = errors.New("--status is empty: use partial, rejected or enriched")
+	case f.rate != 0 && !(f.rate >= slowestRate): // NaN too
+		err = fmt.Errorf("--rate %v: use a number of leads a second, such as 5 or 0.5", f.rate)
 	}
-	if len(filter.Statuses) == 0 {
-		return filter, errors.New("--status is empty: use partial, rejected or enriched")
-	}
-	if f.rate != 0 && !(f.rate >= slowestRate) { // NaN too
-		return filter, fmt.Errorf("--rate %v: use a number of leads a second, such as 5 or 0.5", f.rate)
-	}
-	filter.Since, err = parseSince(f.since, now)
 	return filter, err
 }
 
-func (f replayFlags) run(c *cobra.Command) error {
-	filter, err := f.filter(time.Now())
+func (f *replayFlags) run(c *cobra.Command) error {
+	filter, err := f.picked(time.Now())
 	if err != nil {
 		return app.Usage(err)
 	}
-	return app.With(c, func(a *app.App) error {
+	open := (*app.App).Open
+	if f.dryRun {
+		open = (*app.App).OpenLedger
+	}
+	return app.With(c, open, func(ctx context.Context, a *app.App) error {
 		if f.dryRun {
-			if err := a.OpenLedger(c.Context()); err != nil {
-				return err
-			}
 			return f.preview(c, ops.Replayer{Ledger: a.Ledger}, filter)
 		}
-		if err := a.Open(c.Context()); err != nil {
-			return err
-		}
 		r := ops.Replayer{Ledger: a.Ledger, Enqueuer: a.Enqueuer(), Rate: f.rate}
-		sum, err := r.Run(c.Context(), filter)
-		if c.Context().Err() != nil {
+		sum, err := r.Run(ctx, filter)
+		if ctx.Err() != nil {
 			err = errors.New("interrupted; running it again takes the rest")
 		}
 		return errors.Join(err, show(c.OutOrStdout(), f.json, sum, "matched %d: replayed %d, skipped %d\n", sum.Matched, sum.Replayed, sum.Skipped))
@@ -99,7 +88,7 @@ func (f replayFlags) run(c *cobra.Command) error {
 // previewed is how many lead IDs a dry run lists.
 const previewed = 20
 
-func (f replayFlags) preview(c *cobra.Command, r ops.Replayer, filter ledger.Filter) error {
+func (f *replayFlags) preview(c *cobra.Command, r ops.Replayer, filter ledger.Filter) error {
 	var some []string
 	sum, err := r.Preview(c.Context(), filter, func(leadID string) {
 		if len(some) < previewed {

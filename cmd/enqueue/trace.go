@@ -1,10 +1,9 @@
 package main
 
 import (
-	"encoding/json"
+	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -27,11 +26,7 @@ It exits with 1 when there is no such lead.`,
   enqueue trace ada@example.com`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return app.With(c, func(a *app.App) error {
-				ctx := c.Context()
-				if err := a.OpenLedger(ctx); err != nil {
-					return err
-				}
+			return app.With(c, (*app.App).OpenLedger, func(ctx context.Context, a *app.App) error {
 				records, err := a.Ledger.Find(ctx, args[0])
 				if errors.Is(err, ledger.ErrNotFound) {
 					return errors.New("no lead has this lead ID, request ID or email")
@@ -44,11 +39,7 @@ It exits with 1 when there is no such lead.`,
 					if err != nil {
 						return err
 					}
-					show := writeTrace
-					if asJSON {
-						show = func(w io.Writer, _ ledger.Record, o lead.Outcome) error { return json.NewEncoder(w).Encode(o) }
-					}
-					if err := show(c.OutOrStdout(), r, o); err != nil {
+					if err := show(c.OutOrStdout(), asJSON, o, "%s", traceText(r, o)); err != nil {
 						return err
 					}
 				}
@@ -68,13 +59,12 @@ func amount(credits float64) string {
 	return strconv.FormatFloat(credits, 'f', -1, 64)
 }
 
-func writeTrace(w io.Writer, r ledger.Record, o lead.Outcome) error {
+func traceText(r ledger.Record, o lead.Outcome) string {
 	status := string(o.Status)
 	if status == "" {
 		status = "open"
 	}
-	head := table.NewWriter()
-	head.SetStyle(table.StyleLight)
+	head := app.Table()
 	head.SetColumnConfigs([]table.ColumnConfig{{Number: 2, WidthMax: 100}})
 	head.AppendRows([]table.Row{
 		{"lead", o.LeadID}, {"request", o.RequestID}, {"source", o.Source}, {"source ID", o.SourceID},
@@ -100,9 +90,7 @@ func writeTrace(w io.Writer, r ledger.Record, o lead.Outcome) error {
 	if len(o.Credits) > 0 {
 		head.AppendRow(table.Row{"credits", creditsText(o.Credits)})
 	}
-	trail := table.NewWriter()
-	trail.SetStyle(table.StyleLight)
-	trail.AppendHeader(table.Row{"attempt", "at", "provider", "class", "status", "ms", "credits", "detail"})
+	trail := app.Table("attempt", "at", "provider", "class", "status", "ms", "credits", "detail")
 	for _, e := range o.Trail {
 		httpStatus := ""
 		if e.Status != 0 {
@@ -115,6 +103,5 @@ func writeTrace(w io.Writer, r ledger.Record, o lead.Outcome) error {
 			}
 		}
 	}
-	_, err := fmt.Fprintf(w, "%s\n%s\n", head.Render(), trail.Render())
-	return err
+	return head.Render() + "\n" + trail.Render() + "\n"
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -23,11 +22,11 @@ func circuitsCommand() *cobra.Command {
 		Use:   "circuits",
 		Short: "Show each provider's circuit, pause and allowance; open or close one by hand",
 		Long: `circuits shows what all replicas obey: whether a provider's circuit lets calls pass,
-until when it is paused (it asked for that) or parked (its quota is used up, or it
+until when it is paused (it asked for that) or suspended (its quota is used up, or it
 refused the key), and how many calls a second it is allowed now.`,
 		Example: `  worker circuits
   worker circuits open clearbit     # no replica calls it until it is closed by hand
-  worker circuits close clearbit    # closes it, ends pause and parking, restores the rate`,
+  worker circuits close clearbit    # closes it, ends pause and suspension, restores the rate`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return withGate(c, func(ctx context.Context, _ *app.App, g resilience.Gate) error {
@@ -35,17 +34,14 @@ refused the key), and how many calls a second it is allowed now.`,
 				if err != nil {
 					return err
 				}
-				if asJSON {
-					return writeJSON(c.OutOrStdout(), circuits)
-				}
-				return writeCircuits(c.OutOrStdout(), circuits, time.Now())
+				return show(c.OutOrStdout(), asJSON, circuits, func() string { return circuitsText(circuits, time.Now()) })
 			})
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print a JSON array")
 	c.AddCommand(
 		switchCommand("open", "Open a provider's circuit until it is closed by hand", resilience.Gate.Open),
-		switchCommand("close", "Close a provider's circuit, end its pause and parking, restore its rate", resilience.Gate.Close),
+		switchCommand("close", "Close a provider's circuit, end its pause and suspension, restore its rate", resilience.Gate.Close),
 	)
 	return c
 }
@@ -74,11 +70,7 @@ func switchCommand(verb, short string, do func(resilience.Gate, context.Context,
 
 // withGate opens the fleet's gate without being a replica of it.
 func withGate(c *cobra.Command, do func(context.Context, *app.App, resilience.Gate) error) error {
-	return app.With(c, func(a *app.App) (err error) {
-		ctx := c.Context()
-		if err := a.OpenRedis(ctx); err != nil {
-			return err
-		}
+	return app.With(c, (*app.App).OpenRedis, func(ctx context.Context, a *app.App) (err error) {
 		g, err := a.Gate("", zerolog.Nop(), nil)
 		if err != nil {
 			return err
@@ -92,15 +84,12 @@ func withGate(c *cobra.Command, do func(context.Context, *app.App, resilience.Ga
 	})
 }
 
-func writeCircuits(w io.Writer, circuits []resilience.Circuit, now time.Time) error {
-	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
-	t.AppendHeader(table.Row{"provider", "circuit", "failures", "trips", "held back", "allowed now", "limit"})
+func circuitsText(circuits []resilience.Circuit, now time.Time) string {
+	t := app.Table("provider", "circuit", "failures", "trips", "held back", "allowed now", "limit")
 	for _, c := range circuits {
 		t.AppendRow(table.Row{c.Provider, c.State, c.Failures, c.Trips, heldBack(c, now), perSecond(c.Rate), perSecond(c.Limit)})
 	}
-	_, err := fmt.Fprintln(w, t.Render())
-	return err
+	return t.Render()
 }
 
 // heldBack says in words why calls do not pass, and until when.
@@ -121,9 +110,9 @@ func heldBack(c resilience.Circuit, now time.Time) string {
 	switch {
 	case !c.SuspendedUntil.After(now):
 	case c.SuspendedUntil.Equal(resilience.Indefinitely):
-		why = append(why, fmt.Sprintf("parked: %s, until the key changes or it is closed by hand", c.SuspendedFor))
+		why = append(why, fmt.Sprintf("suspended: %s, until the key changes or it is closed by hand", c.SuspendedFor))
 	default:
-		until("parked: "+c.SuspendedFor+", for", c.SuspendedUntil)
+		until("suspended: "+c.SuspendedFor+", for", c.SuspendedUntil)
 	}
 	return strings.Join(why, "; ")
 }

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"strconv"
 	"time"
 
@@ -18,29 +16,24 @@ func creditsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "credits",
 		Short: "Show what each provider has cost today and this month, and what its caps leave",
-		Long: `credits shows what the fleet has spent at each provider in this day and this month
-(UTC), by the configured prices, and how much of each cap is left. What is counted
-against a cap includes calls that are under way, and calls whose answer was lost: the
-provider may have charged for them.`,
+		Long: `credits shows what the fleet has spent at each provider today and this month (UTC), by
+the configured prices, and how much of each cap is left. Calls that are under way and
+calls whose answer was lost count against a cap, too: the provider may have charged for
+them.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return app.With(c, func(a *app.App) error {
-				if err := a.OpenLedger(c.Context()); err != nil {
-					return err
-				}
+			open := func(a *app.App, ctx context.Context) error {
 				if a.Capped() { // only what is counted against a cap is in Redis
-					if err := a.OpenRedis(c.Context()); err != nil {
-						return err
-					}
+					return a.Open(ctx)
 				}
-				rows, err := spending(c.Context(), a, time.Now())
+				return a.OpenLedger(ctx)
+			}
+			return app.With(c, open, func(ctx context.Context, a *app.App) error {
+				rows, err := spending(ctx, a, time.Now())
 				if err != nil {
 					return err
 				}
-				if asJSON {
-					return writeJSON(c.OutOrStdout(), rows)
-				}
-				return writeSpending(c.OutOrStdout(), rows)
+				return show(c.OutOrStdout(), asJSON, rows, func() string { return spendingText(rows) })
 			})
 		},
 	}
@@ -85,10 +78,8 @@ func spending(ctx context.Context, a *app.App, now time.Time) ([]spent, error) {
 	return rows, nil
 }
 
-func writeSpending(w io.Writer, rows []spent) error {
-	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
-	t.AppendHeader(table.Row{"provider", "per", "spent", "cap", "left"})
+func spendingText(rows []spent) string {
+	t := app.Table("provider", "per", "spent", "cap", "left")
 	for _, r := range rows {
 		limit, left := "none", ""
 		if r.Cap != nil {
@@ -96,8 +87,7 @@ func writeSpending(w io.Writer, rows []spent) error {
 		}
 		t.AppendRow(table.Row{r.Provider, r.Per, amount(r.Spent), limit, left})
 	}
-	_, err := fmt.Fprintln(w, t.Render())
-	return err
+	return t.Render()
 }
 
 // amount is a number of credits.

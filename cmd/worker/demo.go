@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"backstop/app"
+	"backstop/clock"
 	"backstop/config"
 	"backstop/intake"
 	"backstop/lead"
@@ -25,10 +26,11 @@ func demoCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "demo",
 		Short: "Show the whole thing in one process: three replicas, two APIs that fail on script",
-		Long: `demo runs everything in this process and needs nothing: an embedded Redis, a SQLite
-ledger in a temporary folder, three replicas, and imitations of Clearbit and Hunter
-that go through calm, a storm of rate-limit answers, an outage of Clearbit and its
-recovery. It ends with the report and exits 1 if a lead is unaccounted for.
+		Long: `demo runs everything in this process and needs no other server: an embedded Redis, a
+SQLite ledger in a temporary folder, three replicas, and imitations of Clearbit and
+Hunter that answer calmly at first, then with a storm of rate-limit errors, then not at
+all (Clearbit), and recover. It prints the report and exits with 1 if a lead is
+unaccounted for.
 
 It reads no configuration and calls no real API.`,
 		Example: `  worker demo
@@ -103,8 +105,7 @@ func runDemo(c *cobra.Command, o demoOptions) (err error) {
 // read gives the leads of the demo.
 func (d *demo) read(ctx context.Context) ([]lead.Lead, error) {
 	if d.input == "" {
-		leads := sandbox.SampleLeads(d.demoOptions.leads, demoSeed)
-		return leads, nil
+		return sandbox.SampleLeads(d.demoOptions.leads, demoSeed), nil
 	}
 	f, err := os.Open(d.input)
 	if err != nil {
@@ -147,10 +148,7 @@ func (d *demo) open(ctx context.Context, dir string) (err error) {
 	if d.app, err = app.FromConfig(cfg, os.Stderr); err != nil {
 		return err
 	}
-	if err := d.app.StartEmbeddedRedis(); err != nil {
-		return err
-	}
-	if err := d.app.Open(ctx); err != nil {
+	if err := d.app.OpenEmbedded(ctx); err != nil {
 		return err
 	}
 	if err := d.fillDirectory(ctx); err != nil {
@@ -181,8 +179,6 @@ func (d *demo) play(ctx context.Context, screen *screen) error {
 	d.began = time.Now()
 	d.sandbox.Reset()
 	enqueuer := d.app.Enqueuer()
-	tick := time.NewTicker(200 * time.Millisecond)
-	defer tick.Stop()
 	for sent := 0; ; {
 		elapsed := time.Since(d.began)
 		due := min(len(d.leads), 1+int(float64(len(d.leads))*float64(elapsed)/float64(demoFeed)))
@@ -203,11 +199,9 @@ func (d *demo) play(ctx context.Context, screen *screen) error {
 			screen.end()
 			return nil
 		}
-		select {
-		case <-ctx.Done():
+		if err := clock.Sleep(ctx, 200*time.Millisecond); err != nil {
 			screen.end()
-			return fmt.Errorf("the demo was interrupted: %w", ctx.Err())
-		case <-tick.C:
+			return fmt.Errorf("the demo was interrupted: %w", err)
 		}
 	}
 }

@@ -91,7 +91,7 @@ func (d *demo) show(ctx context.Context, s *screen, elapsed time.Duration, b ops
 func circuitState(c resilience.Circuit, now time.Time) string {
 	switch {
 	case c.SuspendedUntil.After(now):
-		return "parked"
+		return "suspended"
 	case c.PausedUntil.After(now):
 		return "paused"
 	default:
@@ -124,12 +124,7 @@ func (d *demo) finish(ctx context.Context, c *cobra.Command, s *screen) error {
 	if err != nil {
 		return err
 	}
-	if d.json {
-		err = writeJSON(c.OutOrStdout(), report)
-	} else {
-		err = report.write(c.OutOrStdout(), time.Since(d.began))
-	}
-	if err != nil {
+	if err := show(c.OutOrStdout(), d.json, report, func() string { return report.text(time.Since(d.began)) }); err != nil {
 		return err
 	}
 	if d.keep {
@@ -199,25 +194,18 @@ func failedOver(trail []lead.TrailEntry) bool {
 	return over
 }
 
-func (r demoReport) write(w io.Writer, took time.Duration) error {
-	if err := writeBooks(w, r.AuditCounts, nil); err != nil {
-		return err
-	}
-	if err := r.Measures.write(w); err != nil {
-		return err
-	}
-	if _, err := fmt.Fprintf(w, "%d leads were retried; %d were enriched by the next provider while another failed or its circuit was open.\n", r.Measures.Retried, r.FailedOver); err != nil {
-		return err
-	}
-	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
-	t.AppendHeader(table.Row{"provider", "calls", "most in any second", "limit", "over it", "trips", "circuit", "answers by status"})
+func (r demoReport) text(took time.Duration) string {
+	t := app.Table("provider", "calls", "most in any second", "limit", "over it", "trips", "circuit", "answers by status")
 	for _, name := range slices.Sorted(maps.Keys(r.Providers)) {
 		p := r.Providers[name]
 		t.AppendRow(table.Row{name, p.Calls, p.MostInAnySecond, fmt.Sprintf("%d/s", p.Limit), p.OverLimit, p.Trips, p.Circuit, byStatus(p.ByStatus)})
 	}
-	_, err := fmt.Fprintf(w, "%s\nIt took %.0f s. The calls are what the imitated APIs counted themselves.\n", t.Render(), took.Seconds())
-	return err
+	return strings.Join([]string{
+		auditText(r.AuditCounts, nil), r.Measures.text(),
+		fmt.Sprintf("%d leads were retried; %d were enriched by the next provider while another failed or its circuit was open.", r.Measures.Retried, r.FailedOver),
+		t.Render(),
+		fmt.Sprintf("It took %.0f s. The calls are what the imitated APIs counted themselves.", took.Seconds()),
+	}, "\n")
 }
 
 // stay serves asynqmon until the demo is interrupted.

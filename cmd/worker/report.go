@@ -1,8 +1,8 @@
 package main
 
 import (
+	"context"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"time"
@@ -31,27 +31,21 @@ func reportCommand() *cobra.Command {
                        lead's acceptance to its outcome`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return app.With(c, func(a *app.App) error {
-				if err := a.OpenLedger(c.Context()); err != nil {
-					return err
-				}
+			return app.With(c, (*app.App).OpenLedger, func(ctx context.Context, a *app.App) error {
 				from := time.Time{}
 				if since > 0 {
 					from = time.Now().Add(-since)
 				}
-				counts, err := a.Ledger.Counts(c.Context())
+				counts, err := a.Ledger.Counts(ctx)
 				if err != nil {
 					return err
 				}
-				m, err := a.Ledger.Measures(c.Context(), from)
+				m, err := a.Ledger.Measures(ctx, from)
 				if err != nil {
 					return err
 				}
-				r := report{Books: ops.CountsOf(counts), Measures: measuresOf(m)}
-				if asJSON {
-					return writeJSON(c.OutOrStdout(), r)
-				}
-				return r.write(c.OutOrStdout())
+				r := report{Leads: ops.CountsOf(counts), Measures: measuresOf(m)}
+				return show(c.OutOrStdout(), asJSON, r, func() string { return countsTable(r.Leads).Render() + "\n" + r.Measures.text() })
 			})
 		},
 	}
@@ -60,10 +54,10 @@ func reportCommand() *cobra.Command {
 	return c
 }
 
-// A report is what report prints. Its books are without the unaccounted, which
+// A report is what report prints. Its counts are without the unaccounted leads, which
 // audit looks for.
 type report struct {
-	Books    ops.AuditCounts `json:"leads"`
+	Leads    ops.AuditCounts `json:"leads"`
 	Measures measures        `json:"measures"`
 }
 
@@ -100,25 +94,8 @@ func measuresOf(m ledger.Measures) measures {
 	}
 }
 
-func (r report) write(w io.Writer) error {
-	b := r.Books
-	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
-	t.AppendHeader(table.Row{"leads", ""})
-	t.AppendRows([]table.Row{
-		{"accepted", b.Accepted}, {"enriched", b.Settled.Enriched}, {"partial", b.Settled.Partial},
-		{"suppressed", b.Settled.Suppressed}, {"rejected", b.Settled.Rejected}, {"open", b.Open},
-	})
-	if _, err := fmt.Fprintln(w, t.Render()); err != nil {
-		return err
-	}
-	return r.Measures.write(w)
-}
-
-func (m measures) write(w io.Writer) error {
-	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
-	t.AppendHeader(table.Row{"measure", "value", ""})
+func (m measures) text() string {
+	t := app.Table("measure", "value", "")
 	t.AppendRow(table.Row{"retry success rate", percent(m.RetrySuccessRate), fmt.Sprintf("of %d retried leads", m.Retried)})
 	if len(m.CircuitTrips) == 0 {
 		t.AppendRow(table.Row{"circuit trips", 0, ""})
@@ -129,8 +106,7 @@ func (m measures) write(w io.Writer) error {
 	t.AppendRow(table.Row{"fallback share", percent(m.FallbackShare), fmt.Sprintf("of %d settled leads", m.Leads)})
 	t.AppendRow(table.Row{"latency p50 / p99", fmt.Sprintf("%.2f s / %.2f s", m.LatencyP50, m.LatencyP99), "from taken to settled"})
 	t.AppendRow(table.Row{"", fmt.Sprintf("%.2f s / %.2f s", m.WaitP50, m.WaitP99), "from accepted to settled"})
-	_, err := fmt.Fprintln(w, t.Render())
-	return err
+	return t.Render()
 }
 
 func percent(f *float64) string {

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"backstop/app"
+	"backstop/clock"
 	"backstop/monitor"
 )
 
@@ -25,18 +27,11 @@ A second signal ends it at once. Nothing is lost either way.`,
   worker run --drain           # ends when no accepted lead is open`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return app.With(c, func(a *app.App) error {
-				ctx := c.Context()
-				if embedded {
-					if err := a.StartEmbeddedRedis(); err != nil {
-						return err
-					}
-				}
-				if err := a.Open(ctx); err != nil {
-					return err
-				}
-				return serve(ctx, a, drain)
-			})
+			open := (*app.App).Open
+			if embedded {
+				open = (*app.App).OpenEmbedded
+			}
+			return app.With(c, open, func(ctx context.Context, a *app.App) error { return serve(ctx, a, drain) })
 		},
 	}
 	c.Flags().BoolVar(&embedded, "embedded", false, "bring a Redis of its own, in this process, at the address of redis.url")
@@ -82,8 +77,6 @@ func serve(ctx context.Context, a *app.App, drain bool) (err error) {
 
 // waitDrained returns when no lead is waiting for an outcome, or ctx ends.
 func waitDrained(ctx context.Context, a *app.App) error {
-	tick := time.NewTicker(500 * time.Millisecond)
-	defer tick.Stop()
 	for {
 		counts, err := a.Ledger.Counts(ctx)
 		switch {
@@ -94,10 +87,8 @@ func waitDrained(ctx context.Context, a *app.App) error {
 		case counts.Live == 0:
 			return nil
 		}
-		select {
-		case <-ctx.Done():
+		if clock.Sleep(ctx, 500*time.Millisecond) != nil {
 			return nil
-		case <-tick.C:
 		}
 	}
 }
@@ -120,6 +111,9 @@ func healthCommand() *cobra.Command {
 			}
 			if addr == "" {
 				return app.Usagef("the worker has no admin server: worker.admin is empty")
+			}
+			if _, _, err := net.SplitHostPort(addr); err != nil {
+				return app.Usagef("--admin %s is not host:port, such as 127.0.0.1:9090", addr)
 			}
 			status, err := monitor.Ready(c.Context(), addr)
 			if err != nil {

@@ -21,8 +21,8 @@ func sandboxCommand() *cobra.Command {
 		Short: "Imitate the providers' APIs, with faults on script",
 		Long: `sandbox serves imitations of the providers' APIs, so that a set-up can be tried
 without keys and without cost. A script in YAML or JSON says who is known, which
-limits hold and what goes wrong when; docs/sandbox.md describes it. GET /books gives
-what the sandbox counted itself, POST /reset begins anew.`,
+limits hold and what goes wrong when; docs/sandbox.md describes it. GET /books
+returns what the sandbox counted itself, POST /reset starts again from zero.`,
 		Example: `  worker sandbox --listen 127.0.0.1:8089 --script outage.yaml`,
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -47,7 +47,7 @@ what the sandbox counted itself, POST /reset begins anew.`,
 			<-c.Context().Done()
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Context()), 5*time.Second)
 			defer cancel()
-			return errors.Join(writeJSON(c.OutOrStdout(), s.Books()), s.Close(ctx))
+			return errors.Join(show(c.OutOrStdout(), true, s.Books(), nil), s.Close(ctx))
 		},
 	}
 	c.Flags().StringVar(&listen, "listen", "127.0.0.1:8089", "`HOST:PORT` to listen on")
