@@ -78,7 +78,7 @@ func wanted(c config.Config) ([]lead.Field, error) { return fields("want", c.Wan
 func (a *App) provider(name string, want []lead.Field) (providers.Provider, error) {
 	if name == directory {
 		return vendors.NewDirectory(func(ctx context.Context, email string) (lead.Profile, time.Time, bool, error) {
-			return a.Ledger.LookupPerson(ctx, email)
+			return a.Ledger.LookupEntry(ctx, email)
 		}), nil
 	}
 	key, err := a.Config.APIKey(name)
