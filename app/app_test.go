@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"backstop/config"
-	"backstop/providers"
+	"backstop/providers/vendors"
 	"backstop/testkit"
 )
 
@@ -38,7 +38,7 @@ func isUsage(err error) bool {
 
 func TestEveryProviderIsKnownToTheConfiguration(t *testing.T) {
 	a := newApp(t, io.Discard)
-	for _, name := range providers.Names() {
+	for _, name := range vendors.Names() {
 		p, ok := a.Config.Providers[name]
 		if !ok || !strings.HasPrefix(p.BaseURL, "https://") || p.APIKeyEnv == "" || len(p.Limits) == 0 || p.Timeout <= 0 || p.Circuit.Failures < 1 {
 			t.Errorf("%s: %+v", name, p)
