@@ -143,7 +143,8 @@ func (e Eraser) subjects(ctx context.Context, email string, records []ledger.Rec
 	subjects[lead.EmailKey(address)] = true
 	for _, rec := range records {
 		o, err := e.Ledger.Outcome(ctx, rec.LeadID)
-		if err != nil && !errors.Is(err, ledger.ErrNotFound) { // erased by somebody else meanwhile
+		// Erased by somebody else meanwhile, or damaged: what can be read is looked for.
+		if err != nil && !errors.Is(err, ledger.ErrNotFound) && !errors.As(err, new(*ledger.DamagedError)) {
 			return fmt.Errorf("read what was found of the person: %w", err)
 		}
 		add(subjects, chain.Subjects(rec.Lead, rec.Progress, o.Profile))

@@ -97,6 +97,10 @@ func (r *Reconciler) rescue(ctx context.Context, a queue.Active) error {
 		_, err := r.Queue.Release(ctx, a, to)
 		return err
 	}
+	if rec.Damaged != nil {
+		_, err := r.Queue.Release(ctx, a, queue.ToPending) // its next run settles it as it is
+		return err
+	}
 	if err != nil {
 		return err
 	}

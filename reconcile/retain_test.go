@@ -8,6 +8,7 @@ import (
 	"backstop/lead"
 	"backstop/ledger"
 	"backstop/ops"
+	"backstop/providers/sandbox"
 	"backstop/queue"
 	"backstop/reconcile"
 	"backstop/testkit"
@@ -67,4 +68,19 @@ func TestALeadIsNotDeletedWhoseTasksCannotBe(t *testing.T) {
 	if _, err := f.Ledger.Get(t.Context(), a.LeadID); err != nil {
 		t.Errorf("the lead is gone: %v", err)
 	}
+}
+
+// Changes of circuits are the ledger's own records: they expire whatever the retention is.
+func TestOldCircuitEventsExpireWithoutARetention(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, sandbox.Script{})
+	for _, age := range []time.Duration{ledger.CircuitEventAge + time.Hour, time.Hour} {
+		testkit.NoError(t, f.Ledger.RecordTransition(t.Context(), ledger.CircuitEvent{
+			Provider: "clearbit", From: "closed", To: "open", Replica: "a", At: time.Now().Add(-age),
+		}))
+	}
+	f.Reconcile()
+	m, err := f.Ledger.Measures(t.Context(), time.Time{})
+	testkit.NoError(t, err)
+	testkit.Equal(t, "trips that are remembered", m.Trips, map[string]int64{"clearbit": 1})
 }

@@ -108,10 +108,15 @@ func (r *Reconciler) examine(ctx context.Context, page []ledger.Record) error {
 	return g.Wait()
 }
 
-// putBack gives a lead a task: its fallback when its chain has ended, else its
-// enrichment.
+// putBack gives a lead a task: its fallback when its chain has ended or it cannot be
+// read, else its enrichment.
 func (r *Reconciler) putBack(ctx context.Context, rec ledger.Record, s queue.States) error {
 	log := r.logOf(rec)
+	if rec.Damaged != nil {
+		log.Error().Err(rec.Damaged).Str("event", "damaged").Msg("this lead cannot be read; its fallback settles it as it is")
+		r.Observer.Rescued(1, queue.QueueFallback)
+		return r.Queue.RunFallback(ctx, payloadFor(rec))
+	}
 	if r.progressOf(rec).Ended != "" || s.Archived() {
 		log.Info().Str("event", "rescued").Str("queue", queue.QueueFallback).Msg("nobody settled this lead; its fallback runs now")
 		r.Observer.Rescued(1, queue.QueueFallback)

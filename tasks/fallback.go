@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/hibiken/asynq"
@@ -33,7 +34,7 @@ func (h *handlers) fallback(ctx context.Context, t *asynq.Task) error {
 		return h.suppress(ctx, j, nil)
 	}
 	known, err := h.Ledger.Outcome(ctx, j.record.LeadID)
-	if err != nil {
+	if err != nil && !errors.As(err, new(*ledger.DamagedError)) { // of a damaged one what can be read is enough
 		return h.snoozed(lookAgain, "the ledger cannot be read")
 	}
 	begin := lead.TrailEntry{

@@ -42,28 +42,45 @@ func (h *handlers) open(ctx context.Context, t *asynq.Task) (*job, error) {
 		// Erased meanwhile, or the task of another ledger: nothing is owed to it.
 		log.Warn().Str("event", "unknown").Msg("the ledger does not know this lead; its task is dropped")
 		return nil, nil
-	case err != nil:
+	case err != nil && rec.Damaged == nil:
 		return nil, err
 	case !rec.Live() || rec.Generation != p.Generation:
 		return nil, h.settledAlready(ctx, t, rec, p, log)
+	case rec.Damaged != nil:
+		log.Error().Err(rec.Damaged).Str("event", "damaged").Msg("this lead cannot be read; it is settled as it is")
 	}
 	progress, err := chain.Resume(rec.Progress, rec.Lead, rec.Generation, h.Now())
 	if err != nil {
 		log.Error().Err(err).Str("event", "progress").Msg("what was done for this lead cannot be read; it goes to the fallback")
 	}
 	progress.QueuedAt = rec.EnqueuedAt
-	return &job{payload: p, record: rec, progress: progress, log: log}, nil
+	j := &job{payload: p, record: rec, progress: progress, log: log}
+	if rec.Damaged != nil && !rec.Suppressed {
+		return nil, h.settleDamaged(ctx, j)
+	}
+	return j, nil
 }
 
-// read reads a lead, and waits while the ledger is away.
+// settleDamaged settles a lead that cannot be read with what is known of it: there is
+// nobody to ask about.
+func (h *handlers) settleDamaged(ctx context.Context, j *job) error {
+	facts := j.progress.Facts
+	return h.settle(ctx, j, ledger.Settlement{
+		Status: lead.StatusPartial, Facts: facts, Missing: facts.Profile.Missing(h.Fallback.Want),
+		Fallback: true, Reason: "the stored lead cannot be read",
+	})
+}
+
+// read reads a lead, and waits while the ledger is away. A damaged one comes beside its
+// error.
 func (h *handlers) read(ctx context.Context, leadID string, log zerolog.Logger) (rec ledger.Record, err error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	err = whileAway(ctx, func(ctx context.Context) (err error) {
+	err = ledger.WhileAway(ctx, func(ctx context.Context) (err error) {
 		rec, err = h.Ledger.Get(ctx, leadID)
 		return err
 	})
-	if err == nil || errors.Is(err, ledger.ErrNotFound) {
+	if err == nil || errors.Is(err, ledger.ErrNotFound) || rec.Damaged != nil {
 		return rec, err
 	}
 	log.Warn().Err(err).Str("event", "ledger").Msg("the ledger cannot be read; the lead is put back")

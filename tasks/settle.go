@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"backstop/clock"
 	"backstop/lead"
 	"backstop/ledger"
 )
@@ -78,7 +77,7 @@ func (h *handlers) settled(j *job, s ledger.Settlement, done ledger.Settled) {
 func (h *handlers) write(ctx context.Context, j *job, op func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
-	err := whileAway(ctx, op)
+	err := ledger.WhileAway(ctx, op)
 	switch {
 	case err == nil:
 		return nil
@@ -91,17 +90,4 @@ func (h *handlers) write(ctx context.Context, j *job, op func(context.Context) e
 	}
 	j.log.Error().Err(err).Str("event", "ledger").Msg("the ledger cannot be written; the lead is put back")
 	return h.snoozed(5*time.Second, "the ledger cannot be written")
-}
-
-// whileAway repeats what needs the ledger as long as that is away and ctx lasts.
-func whileAway(ctx context.Context, op func(context.Context) error) error {
-	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
-		err := op(ctx)
-		if err == nil || !ledger.IsAway(err) || ctx.Err() != nil {
-			return err
-		}
-		if clock.Sleep(ctx, wait) != nil {
-			return err // of the ledger, which says more
-		}
-	}
 }
