@@ -64,7 +64,7 @@ func (a *App) chain(names []string, retry resilience.Retry, with shared) (*chain
 func (a *App) provider(name string, want []lead.Field) (providers.Provider, error) {
 	if name == directory {
 		return vendors.NewDirectory(func(ctx context.Context, email string) (lead.Profile, time.Time, bool, error) {
-			return a.Ledger.LookupPerson(ctx, email)
+			return a.Ledger.LookupEntry(ctx, email)
 		}), nil
 	}
 	key, err := a.Config.APIKey(name)

@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,10 +18,10 @@ type Accepted struct {
 	LeadID     string
 	RequestID  string
 	Generation int
-	Duplicate  bool      // it was there before, or earlier in the batch
+	Duplicate  bool      // it was there before, or comes earlier in the batch
 	Live       bool      // not settled for its generation: it needs a task
-	Suppressed bool      // the person asked not to be processed: unless it was there before, it is not stored
-	Lead       lead.Lead // as stored; the zero Lead if it is not
+	Suppressed bool      // the person opted out: unless it was there before, it is not stored
+	Lead       lead.Lead // as stored, or as it came if that is damaged; the zero Lead if it is not stored
 }
 
 // acceptedRow is a new row of the table leads.
@@ -55,33 +54,33 @@ FROM leads l LEFT JOIN outcomes o ON o.lead_id = l.lead_id WHERE l.lead_id IN {l
 	acceptChunk = 1000
 )
 
-// How long Accept tries again while the database is away.
-const (
-	acceptPatience  = 10 * time.Second
-	acceptFirstWait = 100 * time.Millisecond
-	acceptMaxWait   = 2 * time.Second
-)
+// acceptMaxWait is how long Accept tries again while the database is away.
+const acceptMaxWait = 10 * time.Second
 
 // Accept takes leads, which must be as [lead.Normalize] returns them, into the
-// ledger: all of them, or with an error none. The results are in the order of the
-// leads. A lead that is there already stays as it is. One whose person asked not to
-// be processed is turned away: it is [Accepted.Suppressed], which is also said of a
-// lead that is there already.
+// ledger: all of them or, with an error, none. The results are in the order of the
+// leads. A lead that is there already stays as it is. People who opted out are not
+// accepted: their leads are [Accepted.Suppressed], also those that are there already.
 //
-// While the database is away Accept tries again, for about ten seconds or until
-// ctx ends. If it was away only after it had committed, so that its answer was
-// lost, the leads are there with the request IDs of this call, and are new ones. An
-// error that [IsAway] recognizes, or that of ctx, leaves open whether they are there.
+// While the database is away Accept tries again, for about ten seconds or until ctx
+// ends. If the database was away only after it had committed, so that its answer was
+// lost, the leads are there with the request IDs of this call, and count as new. After
+// an error that [IsAway] recognizes, or that of ctx, they may be there or not.
 func (l *Ledger) Accept(ctx context.Context, leads []lead.Lead) ([]Accepted, error) {
 	rows, ids, err := l.newLeads(leads, lead.At(l.now()))
 	if err != nil {
 		return nil, fmt.Errorf("accept leads: %w", err)
 	}
 	var stored map[string]Accepted
-	err = whileAway(ctx, func() (err error) {
+	waiting, cancel := context.WithTimeout(ctx, acceptMaxWait)
+	defer cancel()
+	err = WhileAway(waiting, func(context.Context) (err error) {
 		stored, err = l.acceptOnce(ctx, rows)
 		return err
 	})
+	if ctx.Err() != nil && IsAway(err) {
+		err = fmt.Errorf("stopped waiting for the ledger to come back: %w", context.Cause(ctx))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("accept leads: %w", err)
 	}
@@ -111,31 +110,6 @@ func (l *Ledger) acceptOnce(ctx context.Context, rows []acceptedRow) (map[string
 		return nil, err // stored may still be written to
 	}
 	return stored, nil
-}
-
-// whileAway repeats op while the database is away, for acceptPatience from the
-// first failure or until ctx ends.
-func whileAway(ctx context.Context, op func() error) error {
-	var giveUp time.Time
-	for wait := acceptFirstWait; ; wait = min(2*wait, acceptMaxWait) {
-		err := op()
-		if !IsAway(err) {
-			return err
-		}
-		if giveUp.IsZero() {
-			giveUp = time.Now().Add(acceptPatience)
-		}
-		if time.Now().Add(wait).After(giveUp) {
-			return err
-		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return fmt.Errorf("stopped waiting for the ledger to come back: %w", context.Cause(ctx))
-		}
-	}
 }
 
 // newLeads makes rows of the leads, each once and in the order of their IDs, and
@@ -170,7 +144,7 @@ func (l *Ledger) newLeads(leads []lead.Lead, now lead.Time) (rows []acceptedRow,
 // insertChunk stores those of the rows that are new and notes all as they are
 // stored.
 func insertChunk(ctx context.Context, s session, chunk []acceptedRow, stored map[string]Accepted) error {
-	taken, err := welcome(ctx, s, chunk, func(r acceptedRow) string { return r.Person })
+	taken, err := withoutSuppressed(ctx, s, chunk, func(r acceptedRow) string { return r.Person })
 	if err != nil {
 		return err
 	}
@@ -185,11 +159,11 @@ func insertChunk(ctx context.Context, s session, chunk []acceptedRow, stored map
 		return fmt.Errorf("insert leads: %w", err)
 	}
 	var old []string
-	requests := map[string]string{}
+	came := map[string]acceptedRow{}
 	for _, r := range chunk {
 		if !isNew[r.LeadID] {
 			old = append(old, r.LeadID)
-			requests[r.LeadID] = r.RequestID
+			came[r.LeadID] = r
 			continue
 		}
 		stored[r.LeadID] = Accepted{LeadID: r.LeadID, RequestID: r.RequestID, Generation: 1, Live: true, Lead: r.is}
@@ -201,14 +175,17 @@ func insertChunk(ctx context.Context, s session, chunk []acceptedRow, stored map
 	if err != nil {
 		return err
 	}
-	duplicates, err := readAll(ctx, s, scanAccepted, readAccepted, list)
+	duplicates, err := readAll(ctx, s, scanDuplicate, readAccepted, list)
 	if err != nil {
 		return fmt.Errorf("read leads that are there: %w", err)
 	}
 	for _, a := range duplicates {
 		a.Suppressed = a.Suppressed || stored[a.LeadID].Suppressed
-		a.Duplicate = a.RequestID != requests[a.LeadID] // else this very call stored it before
-		stored[a.LeadID] = a
+		a.Duplicate = a.RequestID != came[a.LeadID].RequestID // else this very call stored it before
+		if decode("lead", a.text, &a.Lead) != nil {
+			a.Lead = came[a.LeadID].is
+		}
+		stored[a.LeadID] = a.Accepted
 	}
 	return nil
 }
@@ -222,7 +199,7 @@ func insertNew(ctx context.Context, s session, rows []acceptedRow) (map[string]b
 	if err != nil {
 		return nil, err
 	}
-	inserted, err := readAll(ctx, s, scanText, insertLeads, table)
+	inserted, err := readAll(ctx, s, scanOne[string], insertLeads, table)
 	if err != nil {
 		return nil, err
 	}
@@ -233,23 +210,15 @@ func insertNew(ctx context.Context, s session, rows []acceptedRow) (map[string]b
 	return isNew, nil
 }
 
-func scanAccepted(r *sql.Rows) (Accepted, error) {
-	var (
-		a       Accepted
-		settled int
-		text    string
-	)
-	if err := r.Scan(&a.LeadID, &a.RequestID, &a.Generation, &settled, &text, &a.Suppressed); err != nil {
-		return a, err
-	}
-	a.Live = settled < a.Generation
-	return a, decode("lead", text, &a.Lead)
+// duplicate is a lead that is there already.
+type duplicate struct {
+	Accepted
+	text string // the lead as stored
 }
 
-// decode reads what is stored as JSON; its error quotes none of it.
-func decode(what, text string, into any) error {
-	if err := json.Unmarshal([]byte(text), into); err != nil {
-		return fmt.Errorf("the %s in the ledger is damaged: not the JSON that was written", what)
-	}
-	return nil
+func scanDuplicate(r *sql.Rows) (d duplicate, err error) {
+	var settled int
+	err = r.Scan(&d.LeadID, &d.RequestID, &d.Generation, &settled, &d.text, &d.Suppressed)
+	d.Live = settled < d.Generation
+	return d, err
 }

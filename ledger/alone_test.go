@@ -57,7 +57,7 @@ func TestForgetWaitsForWritesThatAreUnderWay(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if left, err := handles[0].Person(t.Context(), "jane.doe@acme.example"); err != nil || len(left) != 0 {
+	if left, err := handles[0].LeadsOf(t.Context(), "jane.doe@acme.example"); err != nil || len(left) != 0 {
 		t.Errorf("%d leads are left (%v)", len(left), err)
 	}
 }

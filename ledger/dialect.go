@@ -42,10 +42,10 @@ type dialect struct {
 	snapshot  sql.TxOptions // a transaction in which every query sees the same state
 	lock      func(url string) migrationLock
 	open      func(ctx context.Context, url string) (write, read *sql.DB, err error)
-	// scrub removes from the database's log what is not in the database any more,
-	// unless others need it for longer than patience; nil if that cannot be done. With
-	// purge it first rewrites the database, if that takes a moment only.
-	scrub      func(ctx context.Context, db *sql.DB, purge bool, patience time.Duration) (done bool, err error)
+	// scrub removes from the database's log what is no longer in the database, unless
+	// others need it for longer than maxWait; nil if that cannot be done. With purge it
+	// first rebuilds the database, if that is quick.
+	scrub      func(ctx context.Context, db *sql.DB, purge bool, maxWait time.Duration) (done bool, err error)
 	translated sync.Map // query in the notation: query of the database
 }
 

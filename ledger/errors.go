@@ -2,16 +2,21 @@ package ledger
 
 import (
 	"context"
+	"database/sql"
 	"database/sql/driver"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"backstop/clock"
 )
 
 var (
@@ -25,8 +30,60 @@ var (
 	// it was overtaken.
 	ErrStale = errors.New("another run of the lead has gone on meanwhile")
 
-	errTimeout = errors.New("the database did not answer in time")
+	errTimeout   = errors.New("the database did not answer in time")
+	errWrongType = errors.New("a column in the ledger is damaged: not of the type that was written")
 )
+
+// A DamagedError is the error for a lead of which the ledger holds something that cannot
+// be decoded. It quotes none of it. Reads of many leads report it for the lead alone, and
+// return the others.
+type DamagedError struct {
+	LeadID string
+	Err    error // says what is damaged
+}
+
+func (e *DamagedError) Error() string { return e.LeadID + ": " + e.Err.Error() }
+
+func (e *DamagedError) Unwrap() error { return e.Err }
+
+// A decodeError names what cannot be decoded.
+type decodeError string
+
+func (what decodeError) Error() string {
+	return fmt.Sprintf("the %s in the ledger is damaged: not the JSON that was written", string(what))
+}
+
+// decode reads what is stored as JSON; its error quotes none of it.
+func decode(what, text string, into any) error {
+	if json.Unmarshal([]byte(text), into) != nil {
+		return decodeError(what)
+	}
+	return nil
+}
+
+// damaged tells a row of a lead whose columns cannot be decoded from one that could not
+// be read.
+func damaged(rows *sql.Rows, leadID string, err error) (damage, fatal error) {
+	if err == nil || leadID == "" || rows.Err() != nil {
+		return nil, err
+	}
+	if !errors.As(err, new(decodeError)) {
+		err = errWrongType // that of a scan may quote the value
+	}
+	return &DamagedError{LeadID: leadID, Err: err}, nil
+}
+
+// WhileAway calls op, and calls it again while the database is away ([IsAway]), after
+// pauses of 100 ms that double up to 2 s, until ctx ends. It returns the last error of
+// op, which says more than that of ctx.
+func WhileAway(ctx context.Context, op func(context.Context) error) error {
+	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
+		err := op(ctx)
+		if !IsAway(err) || clock.Sleep(ctx, pause) != nil {
+			return err
+		}
+	}
+}
 
 // IsAway reports whether err means that the database cannot be reached or cannot
 // write just now: the same call may succeed later. Other errors are the call's

@@ -16,11 +16,9 @@ import (
 
 // Options tune a ledger. The zero Options are good.
 type Options struct {
-	// GroupWait is the longest that a write waits for company. A write that
-	// comes alone does not wait at all. Default 3 ms.
+	// GroupWait is the longest that a write waits for others to share its commit. A
+	// write that comes alone does not wait at all. Default 3 ms.
 	GroupWait time.Duration
-	// GroupSize is the most writes that share a commit. Default 256.
-	GroupSize int
 	// Now is the clock. Default [time.Now].
 	Now func() time.Time
 }
@@ -28,9 +26,6 @@ type Options struct {
 func (o Options) withDefaults() Options {
 	if o.GroupWait == 0 {
 		o.GroupWait = 3 * time.Millisecond
-	}
-	if o.GroupSize == 0 {
-		o.GroupSize = 256
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -100,7 +95,7 @@ func (l *Ledger) Close() error {
 
 // Ping asks the database for an answer.
 func (l *Ledger) Ping(ctx context.Context) error {
-	if _, err := readOne(ctx, l.reader(), func(r *sql.Rows) (n int, err error) { return n, r.Scan(&n) }, "SELECT 1"); err != nil {
+	if _, err := readOne(ctx, l.reader(), scanOne[int], "SELECT 1"); err != nil {
 		return fmt.Errorf("ping ledger: %w", err)
 	}
 	return nil
@@ -114,8 +109,9 @@ type session struct {
 		ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	}
 	dialect *dialect
-	alive   func() // called after each statement; may be nil
-	alone   bool   // no other write is under way
+	alive   func()    // called after each statement; may be nil
+	alone   bool      // no other write is under way
+	at      lead.Time // when the write began; zero for reads
 }
 
 func (l *Ledger) reader() session { return session{on: l.db, dialect: l.dialect} }
@@ -126,7 +122,9 @@ func (s session) answered() {
 	}
 }
 
-// snapshot runs f on one unchanging state of the ledger.
+// snapshot runs f on one unchanging state of the ledger. f must not wait for anything
+// but the database: the state is kept as long, and PostgreSQL ends a transaction that
+// idles.
 func (l *Ledger) snapshot(ctx context.Context, f func(session) error) error {
 	opts := l.dialect.snapshot
 	tx, err := l.db.BeginTx(ctx, &opts)
@@ -154,24 +152,34 @@ func (s session) count(ctx context.Context, query string, args ...any) (int, err
 	return int(n), clean(err)
 }
 
-// readAll returns what scan makes of each row. All rows are in memory: page
-// what can be many.
-func readAll[T any](ctx context.Context, s session, scan func(*sql.Rows) (T, error), query string, args ...any) ([]T, error) {
+// each calls scan on each row.
+func (s session) each(ctx context.Context, scan func(*sql.Rows) error, query string, args ...any) error {
 	rows, err := s.on.QueryContext(ctx, s.dialect.sql(query), args...)
 	if err != nil {
-		return nil, clean(err)
+		return clean(err)
 	}
 	defer s.answered()
 	defer rows.Close() // its error, if any, is also that of rows.Err
-	var all []T
 	for rows.Next() {
-		v, err := scan(rows)
-		if err != nil {
-			return nil, clean(err)
+		if err := scan(rows); err != nil {
+			return clean(err)
 		}
-		all = append(all, v)
 	}
-	return all, clean(rows.Err())
+	return clean(rows.Err())
+}
+
+// readAll returns what scan makes of each row. All rows are in memory: page
+// what can be many.
+func readAll[T any](ctx context.Context, s session, scan func(*sql.Rows) (T, error), query string, args ...any) (all []T, err error) {
+	err = s.each(ctx, func(r *sql.Rows) error {
+		v, err := scan(r)
+		all = append(all, v)
+		return err
+	}, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
 }
 
 // readOne is readAll for a query with at most one row; with none, the error is
@@ -187,8 +195,8 @@ func readOne[T any](ctx context.Context, s session, scan func(*sql.Rows) (T, err
 	return all[0], nil
 }
 
-// scanText reads a row of one text.
-func scanText(r *sql.Rows) (s string, err error) { return s, r.Scan(&s) }
+// scanOne reads a row of one column.
+func scanOne[T any](r *sql.Rows) (v T, err error) { return v, r.Scan(&v) }
 
 // jsonText encodes v as a JSON parameter or column.
 func jsonText(v any) (string, error) {

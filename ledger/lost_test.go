@@ -161,13 +161,13 @@ func TestARecordWhoseAnswerWasLostCanBeRepeated(t *testing.T) {
 	id := accepted[0].LeadID
 	a := ledger.Attempt{LeadID: id, Generation: 1, Version: 1, Retries: 1, Progress: []byte("p"), Trail: []lead.TrailEntry{{Attempt: 1, Provider: "p"}}}
 	err = p.losing(func(ctx context.Context) error {
-		_, err := p.Record(ctx, a)
+		_, err := p.SaveAttempt(ctx, a)
 		return err
 	})
 	if !ledger.IsAway(err) {
 		t.Fatalf("got %v, want that the database is away", err)
 	}
-	version, err := p.Record(ctx, a)
+	version, err := p.SaveAttempt(ctx, a)
 	if err != nil || version != 2 {
 		t.Errorf("the repetition: version %d, %v", version, err)
 	}

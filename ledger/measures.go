@@ -22,6 +22,8 @@ const countLeads = `SELECT '', count(*) FROM leads
 UNION ALL SELECT 'live', count(*) FROM leads WHERE settled_generation < generation
 UNION ALL SELECT status, count(*) FROM outcomes GROUP BY status`
 
+const anyLive = `SELECT EXISTS (SELECT 1 FROM leads WHERE settled_generation < generation)`
+
 // Counts counts the leads, all at the same instant.
 func (l *Ledger) Counts(ctx context.Context) (Counts, error) {
 	n, err := readCounts(ctx, l.reader(), countLeads)
@@ -36,17 +38,26 @@ func (l *Ledger) Counts(ctx context.Context) (Counts, error) {
 	return c, nil
 }
 
+// AnyLive reports whether any lead is live. Its cost does not depend on how many are.
+func (l *Ledger) AnyLive(ctx context.Context) (bool, error) {
+	any, err := readOne(ctx, l.reader(), scanOne[bool], anyLive)
+	if err != nil {
+		return false, fmt.Errorf("look for a live lead: %w", err)
+	}
+	return any, nil
+}
+
 // readCounts reads rows of a name and a number.
 func readCounts(ctx context.Context, s session, query string, args ...any) (map[string]int64, error) {
 	counts := map[string]int64{}
-	_, err := readAll(ctx, s, func(rows *sql.Rows) (struct{}, error) {
+	err := s.each(ctx, func(rows *sql.Rows) error {
 		var (
 			name string
 			n    int64
 		)
 		err := rows.Scan(&name, &n)
 		counts[name] = n
-		return struct{}{}, err
+		return err
 	}, query, args...)
 	return counts, err
 }
@@ -64,7 +75,8 @@ type Measures struct {
 	// From acceptance to the first outcome: a later, better one is no wait.
 	WaitP50, WaitP99 time.Duration
 
-	Trips map[string]int64 // times that circuits opened, for each provider
+	// Times that circuits opened, for each provider; of the last [CircuitEventAge].
+	Trips map[string]int64
 }
 
 const (

@@ -110,7 +110,7 @@ func TestALedgerOfANewerProgramIsRefused(t *testing.T) {
 			if err == nil {
 				t.Fatal(again.Close(), "it was opened")
 			}
-			if !strings.Contains(err.Error(), "newer version of this program (schema 999; this one knows 3)") || ledger.IsAway(err) {
+			if !strings.Contains(err.Error(), "newer version of this program (schema 999; this one knows 4)") || ledger.IsAway(err) {
 				t.Errorf("got %v", err)
 			}
 		})

@@ -1,145 +1,158 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"iter"
 	"strconv"
-	"strings"
 	"time"
 
 	"backstop/lead"
 )
+
+// This file reads outcomes.
 
 // A Filter picks outcomes. The zero Filter picks all; what is set must all hold.
 type Filter struct {
 	Statuses []lead.Status
 	Since    time.Time // settled at or after
 	Source   string
-	LeadIDs  []string
 }
 
 // outcomePage is how many outcomes are in memory at once.
 const outcomePage = 500
 
 const (
-	outcomeColumns = `l.lead_id, l.request_id, l.lead, coalesce(o.status, ''), coalesce(o.reason, ''),
+	outcomeColumns = `l.lead_id, coalesce(o.first_settled_at, 0), l.request_id, l.lead, coalesce(o.status, ''), coalesce(o.reason, ''),
 	coalesce(o.profile, '{}'), coalesce(o.missing, '[]'), coalesce(o.provenance, '{}'),
 	l.accepted_at, CASE WHEN o.lead_id IS NULL THEN l.started_at ELSE o.started_at END, o.settled_at, l.credits`
 
 	outcomeByID = `SELECT ` + outcomeColumns + ` FROM leads l LEFT JOIN outcomes o ON o.lead_id = l.lead_id WHERE l.lead_id = $1`
 
-	outcomesAfter = `SELECT ` + outcomeColumns + ` FROM outcomes o JOIN leads l ON l.lead_id = o.lead_id
-WHERE (o.settled_at, o.lead_id) > ($1, $2)`
+	// When a lead was first settled never changes, so an outcome that rises keeps its place.
+	outcomesAfter = ` FROM outcomes o JOIN leads l ON l.lead_id = o.lead_id
+WHERE (o.first_settled_at, o.lead_id) > ($1, $2) AND o.first_settled_at <= $3 AND o.settled_at >= $4`
+
+	// The places of the first and the last outcome that were settled since.
+	outcomeRange = `SELECT coalesce(min(first_settled_at), 0), coalesce(max(first_settled_at), -1) FROM outcomes WHERE settled_at >= $1`
 
 	trailsByLead = `SELECT lead_id, attempt, provider, class, status, detail, at, ms, credits, conflicts FROM trail
 WHERE lead_id IN {list $1} ORDER BY lead_id, n`
 )
 
-func scanOutcome(rows *sql.Rows) (lead.Outcome, error) {
+// storedOutcome is an outcome as it was read.
+type storedOutcome struct {
+	lead.Outcome
+	firstSettled int64
+	damaged      error // nil, or a *DamagedError
+}
+
+func scanOutcome(rows *sql.Rows) (storedOutcome, error) {
 	var (
-		o                                      = lead.Outcome{Trail: []lead.TrailEntry{}}
+		o                                      = storedOutcome{Outcome: lead.Outcome{Trail: []lead.TrailEntry{}}}
 		from                                   lead.Lead
 		fromText, profile, missing, provenance string
 		credits                                string
 	)
-	err := rows.Scan(&o.LeadID, &o.RequestID, &fromText, &o.Status, &o.Reason, &profile, &missing, &provenance,
+	err := rows.Scan(&o.LeadID, &o.firstSettled, &o.RequestID, &fromText, &o.Status, &o.Reason, &profile, &missing, &provenance,
 		stamp{&o.AcceptedAt}, stamp{&o.StartedAt}, stamp{&o.SettledAt}, &credits)
-	if err != nil {
-		return o, err
+	if err == nil {
+		err = cmp.Or(decode("lead", fromText, &from), decode("profile", profile, &o.Profile),
+			decode("list of missing fields", missing, &o.Missing), decode("provenance", provenance, &o.Provenance),
+			decode("credits", credits, &o.Credits))
 	}
-	err = errors.Join(decode("lead", fromText, &from), decode("profile", profile, &o.Profile),
-		decode("list of missing fields", missing, &o.Missing), decode("provenance", provenance, &o.Provenance),
-		decode("credits", credits, &o.Credits))
 	o.Source, o.SourceID = from.Source, from.SourceID
+	o.damaged, err = damaged(rows, o.LeadID, err)
 	return o, err
 }
 
-// Outcomes goes over the outcomes of settled leads, with their trails, in the
-// order of settled_at and lead_id. All come from one state of the ledger, that of
-// the beginning, so that none is lost or comes twice while others are settled;
-// and a page at a time, so that any number of them takes little memory. An error
-// is the last thing that is yielded. Do not take longer over it than needed: the
-// database keeps that state alive meanwhile.
+// Outcomes goes over the outcomes of settled leads, with their trails, in the order in
+// which the leads were first settled (and of their IDs within a millisecond). Each lead
+// that had an outcome at the beginning comes once, unless it is erased meanwhile or its
+// new outcome does not fit the filter; leads that are settled for the first time
+// meanwhile do not come, but for those of a moment ago. An outcome that rises meanwhile
+// keeps its place, and comes as it was when its page was read.
+//
+// Outcomes are read a page at a time, so that any number of them takes little memory, and
+// no transaction is open while the caller handles them: it may take as long as it likes.
+//
+// An outcome that is damaged is yielded with a [*DamagedError] and what can be read of
+// it, and the next ones follow. Any other error is the last thing that is yielded.
 func (l *Ledger) Outcomes(ctx context.Context, f Filter) iter.Seq2[lead.Outcome, error] {
 	return func(yield func(lead.Outcome, error) bool) {
-		stopped := false
-		err := l.snapshot(ctx, func(s session) error {
-			next, err := f.pages()
-			if err != nil {
-				return err
-			}
-			for {
-				page, err := next(ctx, s)
-				if err != nil || len(page) == 0 {
-					return err
+		query, args, err := l.selection(ctx, f)
+		query = "SELECT " + outcomeColumns + query + fmt.Sprintf(" ORDER BY o.first_settled_at, o.lead_id LIMIT %d", outcomePage)
+		for more := true; more && err == nil; {
+			var page []storedOutcome
+			page, err = l.outcomes(ctx, query, args...)
+			for _, o := range page {
+				if !yield(o.Outcome, o.damaged) {
+					return
 				}
-				for _, o := range page {
-					if !yield(o, nil) {
-						stopped = true
-						return nil
-					}
-				}
+				args[0], args[1] = o.firstSettled, o.LeadID
 			}
-		})
-		if err != nil && !stopped {
+			more = len(page) == outcomePage
+		}
+		if err != nil {
 			yield(lead.Outcome{}, fmt.Errorf("read outcomes: %w", err))
 		}
 	}
 }
 
-// pages returns a function that reads the filtered outcomes page by page.
-func (f Filter) pages() (func(context.Context, session) ([]lead.Outcome, error), error) {
-	query, args, err := f.query()
-	if err != nil {
-		return nil, err
+// CountOutcomes returns how many outcomes the filter picks now.
+func (l *Ledger) CountOutcomes(ctx context.Context, f Filter) (n int, err error) {
+	query, args, err := l.selection(ctx, f)
+	if err == nil {
+		n, err = readOne(ctx, l.reader(), scanOne[int], "SELECT count(*)"+query, args...)
 	}
-	return func(ctx context.Context, s session) ([]lead.Outcome, error) {
-		page, err := readAll(ctx, s, scanOutcome, query, args...)
-		if err != nil || len(page) == 0 {
-			return nil, err
-		}
-		last := page[len(page)-1]
-		args[0], args[1] = last.SettledAt.Millis(), last.LeadID
-		return page, addTrails(ctx, s, page)
-	}, nil
+	if err != nil {
+		return 0, fmt.Errorf("count outcomes: %w", err)
+	}
+	return n, nil
 }
 
-// query writes the query of one page. Its first two arguments are the place of
-// the last outcome before the page.
-func (f Filter) query() (query string, args []any, err error) {
-	var q strings.Builder
-	q.WriteString(outcomesAfter)
-	args = []any{int64(-1), ""}
+// selection is the part of a query that picks the filtered outcomes that are there now.
+// Its first two arguments are the place after which they are.
+func (l *Ledger) selection(ctx context.Context, f Filter) (query string, args []any, err error) {
+	var since, first, last int64
 	if !f.Since.IsZero() {
-		args[0] = f.Since.UnixMilli() - 1
-		args[1] = "\U0010FFFF" // after every lead ID of the millisecond before
+		since = f.Since.UnixMilli()
 	}
-	list := func(column string, values any) error {
-		text, err := jsonText(values)
-		args = append(args, text)
-		q.WriteString(" AND " + column + " IN {list $" + strconv.Itoa(len(args)) + "}")
-		return err
-	}
+	_, err = readOne(ctx, l.reader(), func(r *sql.Rows) (struct{}, error) { return struct{}{}, r.Scan(&first, &last) }, outcomeRange, since)
+	query, args = outcomesAfter, []any{first, "", last, since}
 	if len(f.Statuses) > 0 {
-		err = errors.Join(err, list("o.status", f.Statuses))
-	}
-	if len(f.LeadIDs) > 0 {
-		err = errors.Join(err, list("o.lead_id", f.LeadIDs))
+		list, jsonErr := jsonText(f.Statuses)
+		err = errors.Join(err, jsonErr)
+		args = append(args, list)
+		query += " AND o.status IN {list $" + strconv.Itoa(len(args)) + "}"
 	}
 	if f.Source != "" {
 		args = append(args, f.Source)
-		q.WriteString(" AND l.source = $" + strconv.Itoa(len(args)))
+		query += " AND l.source = $" + strconv.Itoa(len(args))
 	}
-	fmt.Fprintf(&q, " ORDER BY o.settled_at, o.lead_id LIMIT %d", outcomePage)
-	return q.String(), args, err
+	return query, args, err
+}
+
+// outcomes reads outcomes with their trails, all of one state of the ledger.
+func (l *Ledger) outcomes(ctx context.Context, query string, args ...any) (found []storedOutcome, err error) {
+	err = l.snapshot(ctx, func(s session) error {
+		if found, err = readAll(ctx, s, scanOutcome, query, args...); err != nil || len(found) == 0 {
+			return err
+		}
+		return addTrails(ctx, s, found)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
 }
 
 // addTrails reads the trails of the outcomes.
-func addTrails(ctx context.Context, s session, outcomes []lead.Outcome) error {
-	at := make(map[string]*lead.Outcome, len(outcomes))
+func addTrails(ctx context.Context, s session, outcomes []storedOutcome) error {
+	at := make(map[string]*storedOutcome, len(outcomes))
 	ids := make([]string, len(outcomes))
 	for i := range outcomes {
 		ids[i] = outcomes[i].LeadID
@@ -149,7 +162,7 @@ func addTrails(ctx context.Context, s session, outcomes []lead.Outcome) error {
 	if err != nil {
 		return err
 	}
-	_, err = readAll(ctx, s, func(rows *sql.Rows) (struct{}, error) {
+	return s.each(ctx, func(rows *sql.Rows) error {
 		var (
 			id, conflicts string
 			e             lead.TrailEntry
@@ -158,29 +171,26 @@ func addTrails(ctx context.Context, s session, outcomes []lead.Outcome) error {
 		if err == nil && conflicts != "" {
 			err = decode("conflicts", conflicts, &e.Conflicts)
 		}
-		if err == nil {
-			at[id].Trail = append(at[id].Trail, e)
+		damage, err := damaged(rows, id, err)
+		if o := at[id]; o != nil {
+			o.Trail = append(o.Trail, e)
+			o.damaged = cmp.Or(o.damaged, damage)
 		}
-		return struct{}{}, err
+		return err
 	}, trailsByLead, list)
-	return err
 }
 
-// Outcome returns a lead's outcome, or with Status "" what is known so far: when
-// it was accepted and started, and its trail. A lead that is not there is
-// [ErrNotFound].
+// Outcome returns a lead's outcome, or with Status "" what is known so far: when it was
+// accepted and started, and its trail. The error for a lead that is not there is
+// [ErrNotFound], and for a damaged one a [*DamagedError], with what can be read of it.
 func (l *Ledger) Outcome(ctx context.Context, leadID string) (lead.Outcome, error) {
-	var found []lead.Outcome
-	err := l.snapshot(ctx, func(s session) error {
-		o, err := readOne(ctx, s, scanOutcome, outcomeByID, leadID)
-		if err != nil {
-			return err
-		}
-		found = []lead.Outcome{o}
-		return addTrails(ctx, s, found)
-	})
-	if err != nil {
-		return lead.Outcome{}, fmt.Errorf("read outcome of %s: %w", leadID, err)
+	found, err := l.outcomes(ctx, outcomeByID, leadID)
+	if err == nil && len(found) == 0 {
+		err = ErrNotFound
 	}
-	return found[0], nil
+	found = append(found, storedOutcome{})
+	if err = cmp.Or(err, found[0].damaged); err != nil {
+		err = fmt.Errorf("read outcome of %s: %w", leadID, err)
+	}
+	return found[0].Outcome, err
 }

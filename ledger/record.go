@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -11,21 +12,27 @@ import (
 	"backstop/lead"
 )
 
-// A Record is a lead as it stands.
+// This file reads leads.
+
+// A Record is a lead as it is stored.
 type Record struct {
 	LeadID            string
 	RequestID         string
 	Generation        int
 	SettledGeneration int
 	Lead              lead.Lead
-	Suppressed        bool        // the person asked not to be processed: settle it so, and ask nobody about them
+	Suppressed        bool        // the person opted out: settle it so, and ask nobody about them
 	Status            lead.Status // "" while there is no outcome
 	Progress          []byte      // what the last attempt left for the next one
-	Version           int64       // rises with every Record, Reopen and fenced Settle; at least 1
+	Version           int64       // rises with every SaveAttempt, Reopen and fenced Settle; at least 1
 	AcceptedAt        lead.Time
 	EnqueuedAt        lead.Time
 	StartedAt         lead.Time // of the current generation
 	SettledAt         lead.Time // of the outcome
+
+	// Damaged is nil, or a [*DamagedError]: the lead cannot be decoded. Lead is zero then,
+	// and so may be what else cannot be read. The lead can be settled all the same.
+	Damaged error
 }
 
 // Live reports whether the lead's current generation is not settled yet.
@@ -54,40 +61,31 @@ ORDER BY l.lead_id LIMIT $3`
 ORDER BY l.lead_id LIMIT $3`
 )
 
-func scanRecord(rows *sql.Rows) (Record, error) {
-	r, text, err := scanStored(rows)
-	if err != nil {
-		return r, err
+func scanRecord(rows *sql.Rows) (r Record, err error) {
+	var text string
+	err = rows.Scan(&r.LeadID, &r.RequestID, &r.Generation, &r.SettledGeneration, &text, &r.Suppressed, &r.Status, &r.Progress, &r.Version,
+		stamp{&r.AcceptedAt}, stamp{&r.EnqueuedAt}, stamp{&r.StartedAt}, stamp{&r.SettledAt})
+	if err == nil {
+		err = decode("lead", text, &r.Lead)
 	}
-	return r, decode("lead", text, &r.Lead)
-}
-
-// scanErased is scanRecord for a lead that is erased, also when it is damaged.
-func scanErased(rows *sql.Rows) (Record, error) {
-	r, text, err := scanStored(rows)
-	if err == nil && decode("lead", text, &r.Lead) != nil {
+	if r.Damaged, err = damaged(rows, r.LeadID, err); r.Damaged != nil {
 		r.Lead = lead.Lead{}
 	}
 	return r, err
 }
 
-// scanStored reads a record but for its lead, which it returns as it is stored.
-func scanStored(rows *sql.Rows) (r Record, text string, err error) {
-	err = rows.Scan(&r.LeadID, &r.RequestID, &r.Generation, &r.SettledGeneration, &text, &r.Suppressed, &r.Status, &r.Progress, &r.Version,
-		stamp{&r.AcceptedAt}, stamp{&r.EnqueuedAt}, stamp{&r.StartedAt}, stamp{&r.SettledAt})
-	return r, text, err
-}
-
-// Get returns a lead, or [ErrNotFound].
+// Get returns a lead. The error for one that is not there is [ErrNotFound], and for a
+// damaged one a [*DamagedError], with what can be read of it.
 func (l *Ledger) Get(ctx context.Context, leadID string) (Record, error) {
 	r, err := readOne(ctx, l.reader(), scanRecord, recordByID, leadID)
-	if err != nil {
-		return Record{}, fmt.Errorf("get lead %s: %w", leadID, err)
+	if err = cmp.Or(err, r.Damaged); err != nil {
+		return r, fmt.Errorf("get lead %s: %w", leadID, err)
 	}
 	return r, nil
 }
 
-// Records returns those of the leads that are there, in the order of their IDs.
+// Records returns those of the leads that are there, in the order of their IDs, with
+// damaged ones among them ([Record.Damaged]).
 func (l *Ledger) Records(ctx context.Context, leadIDs []string) ([]Record, error) {
 	if len(leadIDs) == 0 {
 		return nil, nil
@@ -103,8 +101,9 @@ func (l *Ledger) Records(ctx context.Context, leadIDs []string) ([]Record, error
 	return records, nil
 }
 
-// Find returns the leads that key names, the newest first: a lead ID, a request
-// ID, or an email address in any spelling. With none the error is [ErrNotFound].
+// Find returns the leads that key names, the newest first: a lead ID, a request ID, or
+// an email address in any spelling. Damaged ones are among them ([Record.Damaged]). If
+// there are none the error is [ErrNotFound].
 func (l *Ledger) Find(ctx context.Context, key string) ([]Record, error) {
 	key = strings.TrimSpace(key)
 	records, err := readAll(ctx, l.reader(), scanRecord, recordsByKey, key, l.persons.address(key), emailKey(key))
@@ -117,8 +116,8 @@ func (l *Ledger) Find(ctx context.Context, key string) ([]Record, error) {
 	return records, nil
 }
 
-// emailKey is the key of an address in any spelling, or nil, which no lead
-// matches, when it is none.
+// emailKey is the key of an address in any spelling, or nil, which matches no lead, if
+// it is not an address.
 func emailKey(address string) any {
 	email, err := lead.NormalizeEmail(address)
 	if err != nil || email == "" {
@@ -129,14 +128,14 @@ func emailKey(address string) any {
 
 // LivePage returns up to limit live leads in the order of their IDs: those after
 // the ID after, "" for the first page, that were accepted before acceptedBefore,
-// or all with the zero time. Its cost depends on the live leads only.
+// or all with the zero time. Damaged ones are among them ([Record.Damaged]). Its cost
+// depends on the live leads only.
 func (l *Ledger) LivePage(ctx context.Context, after string, acceptedBefore time.Time, limit int) ([]Record, error) {
 	return l.page(ctx, "list live leads", liveRecords, after, acceptedBefore, limit)
 }
 
-// UnqueuedPage is LivePage for those of the live leads that nobody has marked as
-// enqueued: their enqueue died half-way, or is under way. Its cost depends on these
-// only.
+// UnqueuedPage is LivePage for those live leads that nobody has marked as enqueued:
+// whoever accepted them died half-way, or is still at it. Its cost depends on these only.
 func (l *Ledger) UnqueuedPage(ctx context.Context, after string, acceptedBefore time.Time, limit int) ([]Record, error) {
 	return l.page(ctx, "list leads that are not queued", unqueuedRecords, after, acceptedBefore, limit)
 }
@@ -151,37 +150,4 @@ func (l *Ledger) page(ctx context.Context, what, query, after string, acceptedBe
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	return page, nil
-}
-
-// refRow is a ref with its place in a list.
-type refRow struct {
-	N          int    `json:"n"`
-	LeadID     string `json:"lead_id"`
-	Generation int    `json:"generation"`
-}
-
-const unsettledRefs = `SELECT r.n FROM {rows $1: n bigint, lead_id text, generation bigint} AS r
-JOIN leads l ON l.lead_id = r.lead_id WHERE l.settled_generation < r.generation`
-
-// Settled reports for each ref whether its generation, or a later one, is settled.
-// A lead that is not there counts as settled: nothing is owed to it.
-func (l *Ledger) Settled(ctx context.Context, refs []Ref) ([]bool, error) {
-	rows := make([]refRow, len(refs))
-	settled := make([]bool, len(refs))
-	for i, r := range refs {
-		rows[i] = refRow{N: i, LeadID: plain(r.LeadID), Generation: r.Generation}
-		settled[i] = true
-	}
-	table, err := jsonText(rows)
-	if err != nil {
-		return nil, fmt.Errorf("look which leads are settled: %w", err)
-	}
-	unsettled, err := readAll(ctx, l.reader(), func(r *sql.Rows) (n int, err error) { return n, r.Scan(&n) }, unsettledRefs, table)
-	if err != nil {
-		return nil, fmt.Errorf("look which leads are settled: %w", err)
-	}
-	for _, i := range unsettled {
-		settled[i] = false
-	}
-	return settled, nil
 }

@@ -11,6 +11,8 @@ import (
 	"backstop/lead"
 )
 
+// This file adds up what calls cost (steps 3b and 3d in doc.go).
+
 // dayLayout is how the days of the table spending are written.
 const dayLayout = "2006-01-02"
 
@@ -41,8 +43,9 @@ func (r *row) charge(entries []trailRow, at lead.Time, spending map[spendingRow]
 			continue
 		}
 		if r.credits == nil {
-			if err := decode("credits", r.creditsText, &r.credits); err != nil {
-				return err
+			_ = decode("credits", r.creditsText, &r.credits) // a damaged sum begins anew: it must not keep the lead from its outcome
+			if r.credits == nil {
+				r.credits = map[string]float64{}
 			}
 		}
 		r.credits[e.Provider] += e.Credits

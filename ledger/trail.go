@@ -9,6 +9,8 @@ import (
 	"backstop/lead"
 )
 
+// This file extends trails (steps 3b and 3c in doc.go).
+
 // trailRow is a row of the table trail.
 type trailRow struct {
 	LeadID string `json:"lead_id"`
@@ -57,11 +59,11 @@ func newTrailEntry(e lead.TrailEntry) trailEntry {
 	}
 }
 
-// extend appends the change's entries to the lead's trail. Those of a change that
-// may have been made before are first held against what is there: a commit whose
-// answer was lost is repeated by its caller, and a trail tells each call once. The
-// trail is read for such changes only, which are few.
-func (r *row) extend(ctx context.Context, s session, c *change, f fate) error {
+// extendTrail appends the change's entries to the lead's trail. Those of a change that
+// may have been made before are first compared with what is there: a caller repeats a
+// commit whose answer was lost, and a trail has each call once. The trail is read for
+// such changes only, which are few.
+func (r *row) extendTrail(ctx context.Context, s session, c *change, f fate) error {
 	there := map[trailEntry]bool{}
 	switch f {
 	case repeated:
@@ -98,7 +100,7 @@ func (r *row) extend(ctx context.Context, s session, c *change, f fate) error {
 // readTrail notes the entries that are there, with those that this transaction
 // has added already.
 func (r *row) readTrail(ctx context.Context, s session, there map[trailEntry]bool) error {
-	_, err := readAll(ctx, s, func(rows *sql.Rows) (struct{}, error) {
+	err := s.each(ctx, func(rows *sql.Rows) error {
 		var (
 			e  trailEntry
 			at lead.Time
@@ -106,7 +108,7 @@ func (r *row) readTrail(ctx context.Context, s session, there map[trailEntry]boo
 		err := rows.Scan(&e.Attempt, &e.Provider, &e.Class, &e.Status, &e.Detail, stamp{&at}, &e.Millis)
 		e.At = nullMillis(at.Millis())
 		there[e] = true
-		return struct{}{}, err
+		return err
 	}, trailOfLead, r.LeadID)
 	if err != nil {
 		return fmt.Errorf("read a trail: %w", err)

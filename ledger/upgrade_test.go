@@ -38,7 +38,7 @@ func TestALedgerOfBeforeIsFilledWhenItIsOpened(t *testing.T) {
 				})
 			}
 			wg.Wait()
-			if _, _, err := l.PutPeople(t.Context(), []ledger.Person{{Email: "jane.doe+x@acme.example"}}); err != nil {
+			if _, err := l.PutEntries(t.Context(), []ledger.DirectoryEntry{{Email: "jane.doe+x@acme.example"}}); err != nil {
 				t.Fatal(err)
 			}
 			if err := l.Close(); err != nil {

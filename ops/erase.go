@@ -62,7 +62,7 @@ const (
 // answers are emptied before the ledger, and once more after it, of what came in
 // between.
 func (e Eraser) Forget(ctx context.Context, email string) (sum Erased, err error) {
-	records, err := e.Ledger.Person(ctx, email)
+	records, err := e.Ledger.LeadsOf(ctx, email)
 	if err != nil {
 		return sum, fmt.Errorf("find the person: %w", err)
 	}
@@ -81,7 +81,7 @@ func (e Eraser) Forget(ctx context.Context, email string) (sum Erased, err error
 		return sum, fmt.Errorf("erase the person from the ledger: %w", err)
 	}
 	sum.Leads, sum.Outcomes, sum.TrailEntries, sum.Directory = gone.Leads, gone.Outcomes, gone.TrailEntries, gone.People
-	sum.Remembered = gone.Remembered
+	sum.Remembered = true
 	if sum.UnderWay, err = e.letGo(ctx, append(records, gone.Records...), &sum); err != nil {
 		return sum, err
 	}
@@ -98,7 +98,7 @@ func (e Eraser) Forget(ctx context.Context, email string) (sum Erased, err error
 
 // Preview says what Forget would find in the ledger, and changes nothing.
 func (e Eraser) Preview(ctx context.Context, email string) (leads int, err error) {
-	records, err := e.Ledger.Person(ctx, email)
+	records, err := e.Ledger.LeadsOf(ctx, email)
 	if err != nil {
 		return 0, fmt.Errorf("find the person: %w", err)
 	}

@@ -47,7 +47,7 @@ func TestProgressThatCannotBeReadEndsInTheFallback(t *testing.T) {
 	damaged := []byte(`{"generation":"one"}`)
 	accepted := f.Put("ann.lee@acme.example", "bo.ray@umbra.example")
 	for _, a := range accepted {
-		_, err := f.Ledger.Record(t.Context(), ledger.Attempt{LeadID: a.LeadID, Generation: 1, Progress: damaged})
+		_, err := f.Ledger.SaveAttempt(t.Context(), ledger.Attempt{LeadID: a.LeadID, Generation: 1, Progress: damaged})
 		testkit.NoError(t, err)
 	}
 	// One still has its task, the other is found by the reconciler.

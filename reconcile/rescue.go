@@ -118,7 +118,7 @@ func (r *Reconciler) release(ctx context.Context, a queue.Active, rec ledger.Rec
 	if err != nil {
 		return err
 	}
-	_, err = r.Ledger.Record(ctx, ledger.Attempt{
+	_, err = r.Ledger.SaveAttempt(ctx, ledger.Attempt{
 		LeadID: rec.LeadID, Generation: rec.Generation, StartedAt: p.StartedAt, Retries: p.Retries,
 		Progress: b, Trail: []lead.TrailEntry{crash}, Version: rec.Version, Found: p.Found,
 	})

@@ -64,7 +64,7 @@ func TestTheLeadOfADeadWorkerGoesOn(t *testing.T) {
 	testkit.Equal(t, "in its time", f.States(a), queue.States{Enrich: "pending"})
 	testkit.Equal(t, "rescued", f.Seen.RescuedTo(queue.QueueEnrich), 1)
 
-	_, err = r.Ledger.Record(t.Context(), ledger.Attempt{LeadID: a.LeadID, Generation: 1, Version: before.Version})
+	_, err = r.Ledger.SaveAttempt(t.Context(), ledger.Attempt{LeadID: a.LeadID, Generation: 1, Version: before.Version})
 	testkit.Equal(t, "a write of the dead worker is fenced", errors.Is(err, ledger.ErrStale), true)
 	f.Start()
 	o := f.Outcome(a)
@@ -251,7 +251,7 @@ func TestARescuedLeadWithUnreadableProgressGoesToItsFallback(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, sandbox.Script{})
 	a := f.Put("ann.lee@acme.example")[0]
-	_, err := f.Ledger.Record(t.Context(), ledger.Attempt{LeadID: a.LeadID, Generation: 1, Progress: []byte(`{"generation":"one"}`)})
+	_, err := f.Ledger.SaveAttempt(t.Context(), ledger.Attempt{LeadID: a.LeadID, Generation: 1, Progress: []byte(`{"generation":"one"}`)})
 	testkit.NoError(t, err)
 	_, forward := f.watched()
 	f.takes(queue.QueueEnrich, queue.EnrichID(a.LeadID, 1))

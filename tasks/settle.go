@@ -18,7 +18,7 @@ func (h *handlers) saveAttempt(ctx context.Context, j *job, trail []lead.TrailEn
 		return err
 	}
 	return h.write(ctx, j, func(ctx context.Context) error {
-		version, err := h.Ledger.Record(ctx, ledger.Attempt{
+		version, err := h.Ledger.SaveAttempt(ctx, ledger.Attempt{
 			LeadID: j.record.LeadID, Generation: j.record.Generation, StartedAt: j.progress.StartedAt,
 			Retries: j.progress.Retries, Progress: b, Trail: trail, Version: j.record.Version, Found: j.progress.Found,
 		})
@@ -33,7 +33,7 @@ func (h *handlers) saveAttempt(ctx context.Context, j *job, trail []lead.TrailEn
 // generation leaves the run that may be under way the right to go on.
 func (h *handlers) saveTrail(ctx context.Context, j *job, trail []lead.TrailEntry) error {
 	return h.write(ctx, j, func(ctx context.Context) error {
-		_, err := h.Ledger.Record(ctx, ledger.Attempt{LeadID: j.record.LeadID, Trail: trail, Found: j.progress.Found})
+		_, err := h.Ledger.SaveAttempt(ctx, ledger.Attempt{LeadID: j.record.LeadID, Trail: trail, Found: j.progress.Found})
 		return err
 	})
 }

@@ -202,7 +202,7 @@ func TestARefusalInARunThatWasOvertakenLeavesNoTraces(t *testing.T) {
 	a := f.Put("ann.lee@acme.example")[0]
 	j, rec := f.startedJob(a)
 	ctx := t.Context()
-	version, err := f.Ledger.Record(ctx, ledger.Attempt{LeadID: a.LeadID, Generation: 1, Version: rec.Version})
+	version, err := f.Ledger.SaveAttempt(ctx, ledger.Attempt{LeadID: a.LeadID, Generation: 1, Version: rec.Version})
 	testkit.NoError(t, err)
 	_, err = f.Ledger.Settle(ctx, ledger.Settlement{LeadID: a.LeadID, Generation: 1, Version: version, Status: lead.StatusEnriched})
 	testkit.NoError(t, err)

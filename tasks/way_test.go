@@ -70,7 +70,7 @@ func TestLeadThatFailsOnceIsRetriedAfterASecond(t *testing.T) {
 func exhaust(t *testing.T, f *fleet) {
 	f.Deps.Chain.Retry = replicas.Quick
 	profile := lead.Profile{lead.PersonName: "Ann Lee", lead.PersonTitle: "Head of Sales", lead.CompanyName: "Acme"}
-	if _, _, err := f.Ledger.PutPeople(t.Context(), []ledger.Person{{Email: "ann.lee@acme.example", Profile: profile}}); err != nil {
+	if _, err := f.Ledger.PutEntries(t.Context(), []ledger.DirectoryEntry{{Email: "ann.lee@acme.example", Profile: profile}}); err != nil {
 		t.Fatal(err)
 	}
 	f.Start()

@@ -63,12 +63,12 @@ func (f *inputFlags) directory(c *cobra.Command, name string) error {
 }
 
 func loadPeople(ctx context.Context, l *ledger.Ledger, r *intake.PeopleReader, rejects *intake.RejectWriter) (sum directorySummary, err error) {
-	var batch []ledger.Person
+	var batch []ledger.DirectoryEntry
 	put := func() error {
-		put, suppressed, err := l.PutPeople(ctx, batch)
+		put, err := l.PutEntries(ctx, batch)
 		sum.Inserted += put.Inserted
 		sum.Updated += put.Updated
-		sum.Skipped += suppressed
+		sum.Skipped += put.Suppressed
 		batch = batch[:0]
 		return err
 	}
@@ -86,7 +86,7 @@ func loadPeople(ctx context.Context, l *ledger.Ledger, r *intake.PeopleReader, r
 		case row.Skip != "":
 			sum.Skipped++
 		default:
-			batch = append(batch, ledger.Person{Email: row.Profile[lead.PersonEmail], Profile: row.Profile, AsOf: row.AsOf.Time})
+			batch = append(batch, ledger.DirectoryEntry{Email: row.Profile[lead.PersonEmail], Profile: row.Profile, AsOf: row.AsOf.Time})
 		}
 		if len(batch) >= intake.DefaultBatch {
 			if err := put(); err != nil {

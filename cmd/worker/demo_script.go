@@ -87,12 +87,12 @@ func demoEnvironment(s *sandbox.Server, dir, key string, rate int) []string {
 
 // fillDirectory puts every tenth person into the in-house directory.
 func (d *demo) fillDirectory(ctx context.Context) error {
-	var people []ledger.Person
+	var people []ledger.DirectoryEntry
 	for i, l := range d.leads {
 		if i%10 == 0 && l.Email != "" {
-			people = append(people, ledger.Person{Email: l.Email, Profile: sandbox.Person(l.Email), AsOf: sandbox.AsOf(l.Email)})
+			people = append(people, ledger.DirectoryEntry{Email: l.Email, Profile: sandbox.Person(l.Email), AsOf: sandbox.AsOf(l.Email)})
 		}
 	}
-	_, _, err := d.app.Ledger.PutPeople(ctx, people)
+	_, err := d.app.Ledger.PutEntries(ctx, people)
 	return err
 }

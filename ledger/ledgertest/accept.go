@@ -164,7 +164,7 @@ func marksEnqueued(t *testing.T, open Opener) {
 	l := open(t, ledger.Options{Now: c.now})
 	accepted := accept(t, l, 0, 3)
 	at := c.advance(time.Second)
-	refs := []ledger.Ref{{LeadID: accepted[0].LeadID, Generation: 1}, {LeadID: accepted[1].LeadID, Generation: 2}, {LeadID: "ld_unknown", Generation: 1}}
+	refs := []lead.Run{{LeadID: accepted[0].LeadID, Generation: 1}, {LeadID: accepted[1].LeadID, Generation: 2}, {LeadID: "ld_unknown", Generation: 1}}
 	if err := l.MarkEnqueued(t.Context(), refs); err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +192,7 @@ func recordsAttempts(t *testing.T, open Opener) {
 		{LeadID: id, Generation: 1, StartedAt: c.advance(time.Second), Retries: 2, Trail: []lead.TrailEntry{entry(2, "c", lead.Time{})}},
 	}
 	for _, a := range steps {
-		if _, err := l.Record(t.Context(), a); err != nil {
+		if _, err := l.SaveAttempt(t.Context(), a); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -204,7 +204,7 @@ func recordsAttempts(t *testing.T, open Opener) {
 	if diff := cmp.Diff(want, o.Trail); diff != "" {
 		t.Errorf("trail (-want +got):\n%s", diff)
 	}
-	if _, err := l.Record(t.Context(), ledger.Attempt{LeadID: id, Generation: 1, Progress: []byte{}}); err != nil {
+	if _, err := l.SaveAttempt(t.Context(), ledger.Attempt{LeadID: id, Generation: 1, Progress: []byte{}}); err != nil {
 		t.Fatal(err)
 	}
 	if r := get(t, l, id); len(r.Progress) != 0 {
@@ -218,11 +218,11 @@ func recordsOldGenerations(t *testing.T, open Opener) {
 	l := open(t, ledger.Options{})
 	id := accept(t, l, 0, 1)[0].LeadID
 	settle(t, l, settlement(id, lead.StatusPartial, 1, 1))
-	if _, err := l.Reopen(t.Context(), []ledger.Ref{{LeadID: id, Generation: 1}}); err != nil {
+	if _, err := l.Reopen(t.Context(), []lead.Run{{LeadID: id, Generation: 1}}); err != nil {
 		t.Fatal(err)
 	}
 	old := ledger.Attempt{LeadID: id, Generation: 1, StartedAt: lead.At(time.Now()), Retries: 3, Progress: []byte("old"), Trail: []lead.TrailEntry{entry(1, "late", lead.Time{})}}
-	if _, err := l.Record(t.Context(), old); err != nil {
+	if _, err := l.SaveAttempt(t.Context(), old); err != nil {
 		t.Fatal(err)
 	}
 	if r := get(t, l, id); r.Progress != nil || !r.StartedAt.IsZero() || !r.Live() {
@@ -239,7 +239,7 @@ func refusesUnknownLeads(t *testing.T, open Opener) {
 	_, outcomeErr := l.Outcome(ctx, "ld_unknown")
 	_, findErr := l.Find(ctx, "nobody@acme.example")
 	_, settleErr := l.Settle(ctx, settlement("ld_unknown", lead.StatusPartial, 1, 1))
-	_, recordErr := l.Record(ctx, ledger.Attempt{LeadID: "ld_unknown", Generation: 1, Trail: []lead.TrailEntry{entry(1, "", lead.Time{})}})
+	_, recordErr := l.SaveAttempt(ctx, ledger.Attempt{LeadID: "ld_unknown", Generation: 1, Trail: []lead.TrailEntry{entry(1, "", lead.Time{})}})
 	for call, err := range map[string]error{"Get": getErr, "Outcome": outcomeErr, "Find": findErr, "Settle": settleErr, "Record": recordErr} {
 		switch {
 		case !errors.Is(err, ledger.ErrNotFound):

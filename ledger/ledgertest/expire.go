@@ -40,17 +40,17 @@ func expiresLeads(t *testing.T, open Opener, text Text) {
 	l := open(t, ledger.Options{Now: c.now})
 	ids, at := settleHourly(t, l, c, 8)
 	live := accept(t, l, 100, 1)[0].LeadID
-	if _, err := l.Reopen(t.Context(), []ledger.Ref{{LeadID: ids[0], Generation: 1}, {LeadID: ids[2], Generation: 1}}); err != nil {
+	if _, err := l.Reopen(t.Context(), []lead.Run{{LeadID: ids[0], Generation: 1}, {LeadID: ids[2], Generation: 1}}); err != nil {
 		t.Fatal(err)
 	}
 	again := settlement(ids[2], lead.StatusPartial, 1, 1)
 	again.Generation = 2
 	settle(t, l, again) // no better: the outcome is as old as before
-	ref := func(i, generation int) ledger.Ref { return ledger.Ref{LeadID: ids[i], Generation: generation} }
+	ref := func(i, generation int) lead.Run { return lead.Run{LeadID: ids[i], Generation: generation} }
 	for i, want := range []ledger.Expired{
-		{Leads: []ledger.Ref{ref(1, 1), ref(2, 2)}},
-		{Leads: []ledger.Ref{ref(3, 1), ref(4, 1)}},
-		{Leads: []ledger.Ref{ref(5, 1)}},
+		{Leads: []lead.Run{ref(1, 1), ref(2, 2)}},
+		{Leads: []lead.Run{ref(3, 1), ref(4, 1)}},
+		{Leads: []lead.Run{ref(5, 1)}},
 		{},
 	} {
 		if got := expire(t, l, at[6], time.Time{}, 2); !cmp.Equal(got, want) {
@@ -94,7 +94,7 @@ func expiresTrails(t *testing.T, open Opener, _ Text) {
 	}
 	// A replay goes on after the trail that is gone, and what it adds expires like any
 	// other: its outcome is as old as before, because it is no better.
-	if _, err := l.Reopen(t.Context(), []ledger.Ref{{LeadID: ids[0], Generation: 1}}); err != nil {
+	if _, err := l.Reopen(t.Context(), []lead.Run{{LeadID: ids[0], Generation: 1}}); err != nil {
 		t.Fatal(err)
 	}
 	record(t, l, ledger.Attempt{LeadID: ids[0], Generation: 2, Version: get(t, l, ids[0]).Version, Trail: []lead.TrailEntry{paid("hunter", 1, c.now())}})
@@ -125,7 +125,7 @@ func expiresBothAtOnce(t *testing.T, open Opener, text Text) {
 	if got := expire(t, l, at[5], at[5], 0); !cmp.Equal(got, ledger.Expired{}) {
 		t.Errorf("no room: %+v", got)
 	}
-	want := ledger.Expired{Leads: []ledger.Ref{{LeadID: ids[1], Generation: 1}, {LeadID: ids[2], Generation: 1}}, Trails: 2}
+	want := ledger.Expired{Leads: []lead.Run{{LeadID: ids[1], Generation: 1}, {LeadID: ids[2], Generation: 1}}, Trails: 2}
 	if got := expire(t, l, at[3], at[5], 9); !cmp.Equal(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
@@ -146,13 +146,13 @@ func listsWhatExpires(t *testing.T, open Opener, _ Text) {
 	l := open(t, ledger.Options{Now: c.now})
 	ids, at := settleHourly(t, l, c, 7)
 	accept(t, l, 100, 1)
-	if _, err := l.Reopen(t.Context(), []ledger.Ref{{LeadID: ids[0], Generation: 1}, {LeadID: ids[2], Generation: 1}}); err != nil {
+	if _, err := l.Reopen(t.Context(), []lead.Run{{LeadID: ids[0], Generation: 1}, {LeadID: ids[2], Generation: 1}}); err != nil {
 		t.Fatal(err)
 	}
 	again := settlement(ids[2], lead.StatusPartial, 1, 1)
 	again.Generation = 2
 	settle(t, l, again)
-	expirable := func(before time.Time, limit int) []ledger.Ref {
+	expirable := func(before time.Time, limit int) []lead.Run {
 		refs, err := l.Expirable(t.Context(), before, limit)
 		if err != nil {
 			t.Fatal(err)
@@ -168,7 +168,7 @@ func listsWhatExpires(t *testing.T, open Opener, _ Text) {
 	if got := expirable(at[6], 9); len(got) != 5 { // 1 to 5: 0 is live, 6 is not too old
 		t.Errorf("all: %v", got)
 	}
-	for i, want := range [][]ledger.Ref{
+	for i, want := range [][]lead.Run{
 		{{LeadID: ids[1], Generation: 1}, {LeadID: ids[2], Generation: 2}},
 		{{LeadID: ids[3], Generation: 1}, {LeadID: ids[4], Generation: 1}},
 		{{LeadID: ids[5], Generation: 1}},

@@ -23,7 +23,7 @@ func attempt(leadID string, version int64, what string) ledger.Attempt {
 // record records and fails the test on an error.
 func record(t *testing.T, l *ledger.Ledger, a ledger.Attempt) (version int64) {
 	t.Helper()
-	version, err := l.Record(t.Context(), a)
+	version, err := l.SaveAttempt(t.Context(), a)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func fencesRecords(t *testing.T, open Opener) {
 	late := attempt(id, from, "the run that was stopped")
 	late.StartedAt, late.Retries = c.advance(-time.Hour), 7
 	before := get(t, l, id)
-	if _, err := l.Record(t.Context(), late); !errors.Is(err, ledger.ErrStale) || ledger.IsAway(err) {
+	if _, err := l.SaveAttempt(t.Context(), late); !errors.Is(err, ledger.ErrStale) || ledger.IsAway(err) {
 		t.Errorf("got %v, want ErrStale", err)
 	}
 	if diff := cmp.Diff(before, get(t, l, id)); diff != "" {
@@ -115,7 +115,7 @@ func fencesRunsBeforeAReplay(t *testing.T, open Opener) {
 	id := accept(t, l, 0, 1)[0].LeadID
 	from := get(t, l, id).Version
 	settle(t, l, settlement(id, lead.StatusPartial, 1, 1))
-	if _, err := l.Reopen(t.Context(), []ledger.Ref{{LeadID: id, Generation: 1}}); err != nil {
+	if _, err := l.Reopen(t.Context(), []lead.Run{{LeadID: id, Generation: 1}}); err != nil {
 		t.Fatal(err)
 	}
 	now := get(t, l, id)
@@ -124,7 +124,7 @@ func fencesRunsBeforeAReplay(t *testing.T, open Opener) {
 	if _, err := l.Settle(t.Context(), old); !errors.Is(err, ledger.ErrStale) {
 		t.Errorf("a settlement of the run before: %v", err)
 	}
-	if _, err := l.Record(t.Context(), attempt(id, now.Version, "of generation 1")); !errors.Is(err, ledger.ErrStale) {
+	if _, err := l.SaveAttempt(t.Context(), attempt(id, now.Version, "of generation 1")); !errors.Is(err, ledger.ErrStale) {
 		t.Errorf("an attempt with the new version but the old generation: %v", err)
 	}
 	after := get(t, l, id)
@@ -146,7 +146,7 @@ func oneOfManyRunsGoesOn(t *testing.T, open Opener) {
 	for i := range runs {
 		wg.Go(func() {
 			a := attempt(id, from, fmt.Sprint("run ", i))
-			_, err := l.Record(t.Context(), a)
+			_, err := l.SaveAttempt(t.Context(), a)
 			if err != nil && !errors.Is(err, ledger.ErrStale) {
 				t.Error(err)
 			}
@@ -195,7 +195,7 @@ func repeatsWritesOnce(t *testing.T, open Opener) {
 	if diff := cmp.Diff(before, outcome(t, l, id)); diff != "" {
 		t.Errorf("the repetition changed the outcome:\n%s", diff)
 	}
-	if _, err := l.Record(t.Context(), a); !errors.Is(err, ledger.ErrStale) {
+	if _, err := l.SaveAttempt(t.Context(), a); !errors.Is(err, ledger.ErrStale) {
 		t.Errorf("a repetition after others went on: %v, want ErrStale", err)
 	}
 	if got := details(outcome(t, l, id).Trail); !cmp.Equal(got, []string{"a call", "the last call", "bytes \ufffd and "}) {
@@ -247,7 +247,7 @@ func repeatsWithinAGroup(t *testing.T, open Opener) {
 		var wg sync.WaitGroup
 		for range callers {
 			wg.Go(func() {
-				if _, err := l.Record(t.Context(), a); err != nil {
+				if _, err := l.SaveAttempt(t.Context(), a); err != nil {
 					t.Error(err)
 				}
 			})

@@ -27,12 +27,12 @@ func forgets(t *testing.T, open Opener, _ Text) {
 					want = append(want, a.LeadID)
 				}
 			}
-			records, err := l.Person(t.Context(), test.same[1])
+			records, err := l.LeadsOf(t.Context(), test.same[1])
 			if err != nil || len(records) == 0 {
 				t.Fatalf("found %d leads, %v", len(records), err)
 			}
 			e := forget(t, l, test.same[1])
-			if diff := cmp.Diff(records, e.Records); diff != "" || e.Leads != len(records) || !e.Remembered {
+			if diff := cmp.Diff(records, e.Records); diff != "" || e.Leads != len(records) {
 				t.Errorf("got %+v, want the leads that were found before", e)
 			}
 			for _, id := range want {
@@ -45,7 +45,7 @@ func forgets(t *testing.T, open Opener, _ Text) {
 					t.Errorf("lead %s, which is to be gone: %v: %v", id, gone, err)
 				}
 			}
-			if records, err = l.Person(t.Context(), test.same[0]); err != nil || len(records) != 0 {
+			if records, err = l.LeadsOf(t.Context(), test.same[0]); err != nil || len(records) != 0 {
 				t.Errorf("still found: %v, %v", records, err)
 			}
 		})
@@ -72,11 +72,11 @@ func forgetsAll(t *testing.T, open Opener, text Text) {
 		s.Trail = []lead.TrailEntry{call, call}
 		settle(t, l, s)
 	}
-	if _, err := l.Reopen(t.Context(), []ledger.Ref{{LeadID: replayed.LeadID, Generation: 1}}); err != nil {
+	if _, err := l.Reopen(t.Context(), []lead.Run{{LeadID: replayed.LeadID, Generation: 1}}); err != nil {
 		t.Fatal(err)
 	}
 	record(t, l, ledger.Attempt{LeadID: live.LeadID, Generation: 1, Version: 1, Progress: []byte(email), Trail: []lead.TrailEntry{call}})
-	if _, _, err := l.PutPeople(t.Context(), []ledger.Person{{Email: email}, {Email: "jane.doe+2@acme.example"}, {Email: "bo@acme.test"}}); err != nil {
+	if _, err := l.PutEntries(t.Context(), []ledger.DirectoryEntry{{Email: email}, {Email: "jane.doe+2@acme.example"}, {Email: "bo@acme.test"}}); err != nil {
 		t.Fatal(err)
 	}
 
@@ -89,7 +89,7 @@ func forgetsAll(t *testing.T, open Opener, text Text) {
 		t.Errorf("records of %v, want %v", generations, want)
 	}
 	e.Records = nil
-	if want := (ledger.Erased{Leads: 3, Outcomes: 2, TrailEntries: 5, People: 2, Remembered: true}); !cmp.Equal(e, want) {
+	if want := (ledger.Erased{Leads: 3, Outcomes: 2, TrailEntries: 5, People: 2}); !cmp.Equal(e, want) {
 		t.Errorf("got %+v, want %+v", e, want)
 	}
 	after := text(t, l)
@@ -101,16 +101,16 @@ func forgetsAll(t *testing.T, open Opener, text Text) {
 		t.Errorf("spent %v, want what was spent before", got)
 	}
 
-	if again := forget(t, l, email); !cmp.Equal(again, ledger.Erased{Remembered: true}) {
+	if again := forget(t, l, email); !cmp.Equal(again, ledger.Erased{}) {
 		t.Errorf("the second time: %+v", again)
 	}
-	if _, err := l.Record(t.Context(), ledger.Attempt{LeadID: live.LeadID, Generation: 1, Version: 2, Progress: []byte(email)}); !errors.Is(err, ledger.ErrNotFound) {
+	if _, err := l.SaveAttempt(t.Context(), ledger.Attempt{LeadID: live.LeadID, Generation: 1, Version: 2, Progress: []byte(email)}); !errors.Is(err, ledger.ErrNotFound) {
 		t.Errorf("the record of a run that was under way: %v", err)
 	}
 	if _, err := l.Settle(t.Context(), settlement(live.LeadID, lead.StatusSuppressed, 0, 0)); !errors.Is(err, ledger.ErrNotFound) {
 		t.Errorf("the settlement of a run that was under way: %v", err)
 	}
-	if got, err := l.Settled(t.Context(), []ledger.Ref{{LeadID: live.LeadID, Generation: 1}}); err != nil || !got[0] {
+	if got, err := l.Settled(t.Context(), []lead.Run{{LeadID: live.LeadID, Generation: 1}}); err != nil || !got[0] {
 		t.Errorf("something is owed to a lead that is gone: %v, %v", got, err)
 	}
 }
@@ -174,7 +174,7 @@ func acceptAndSettle(t *testing.T, l *ledger.Ledger, id string, k known) error {
 	a := ledger.Attempt{
 		LeadID: s.LeadID, Generation: 1, Version: 1, Progress: []byte(janes), Found: []string{janes}, Trail: []lead.TrailEntry{call},
 	}
-	if s.Version, err = l.Record(t.Context(), a); err == nil {
+	if s.Version, err = l.SaveAttempt(t.Context(), a); err == nil {
 		_, err = l.Settle(t.Context(), s)
 	}
 	if !errors.Is(err, ledger.ErrNotFound) {

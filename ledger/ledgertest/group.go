@@ -29,7 +29,7 @@ func sparesCompanions(t *testing.T, open Opener) {
 				if poisoned {
 					attempt.Retries = -1
 				}
-				_, err := l.Record(t.Context(), attempt)
+				_, err := l.SaveAttempt(t.Context(), attempt)
 				if (err != nil) != poisoned || ledger.IsAway(err) {
 					t.Errorf("round %d, lead %d, poisoned %v: %v", round, i, poisoned, err)
 				}
@@ -88,7 +88,7 @@ func endsWithClose(t *testing.T, open Opener) {
 		}
 	}
 	wg.Wait()
-	if _, err := l.Record(t.Context(), ledger.Attempt{LeadID: accepted[0].LeadID}); !errors.Is(err, ledger.ErrClosed) {
+	if _, err := l.SaveAttempt(t.Context(), ledger.Attempt{LeadID: accepted[0].LeadID}); !errors.Is(err, ledger.ErrClosed) {
 		t.Errorf("got %v, want ErrClosed", err)
 	}
 }

@@ -142,7 +142,7 @@ func (r modelRun) record(rt *rapid.T) {
 }
 
 func (r modelRun) recorded(rt *rapid.T, a ledger.Attempt, stale bool) {
-	version, err := r.l.Record(r.t.Context(), a)
+	version, err := r.l.SaveAttempt(r.t.Context(), a)
 	if errors.Is(err, ledger.ErrStale) != stale || (err != nil) != stale || (err == nil && version != r.m.version) {
 		rt.Fatalf("record: got version %d, %v, want %d, stale %v", version, err, r.m.version, stale)
 	}
@@ -170,7 +170,7 @@ func (r modelRun) repeat(rt *rapid.T) {
 }
 
 func (r modelRun) reopen(rt *rapid.T) {
-	refs, err := r.l.Reopen(r.t.Context(), []ledger.Ref{{LeadID: r.id, Generation: r.m.generation}})
+	refs, err := r.l.Reopen(r.t.Context(), []lead.Run{{LeadID: r.id, Generation: r.m.generation}})
 	if err != nil {
 		rt.Fatal(err)
 	}
@@ -202,7 +202,7 @@ func (r modelRun) check(rt *rapid.T) {
 	if got := details(o.Trail); !cmp.Equal(got, m.trail) {
 		rt.Fatalf("trail %q, want %q", got, m.trail)
 	}
-	settled, err := r.l.Settled(r.t.Context(), []ledger.Ref{{LeadID: r.id, Generation: m.generation}})
+	settled, err := r.l.Settled(r.t.Context(), []lead.Run{{LeadID: r.id, Generation: m.generation}})
 	if err != nil || settled[0] != (m.settledUpTo >= m.generation) {
 		rt.Fatalf("settled: %v, %v", settled, err)
 	}

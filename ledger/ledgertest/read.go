@@ -63,7 +63,7 @@ func counts(t *testing.T, open Opener) {
 	for i, status := range []lead.Status{lead.StatusEnriched, lead.StatusPartial, lead.StatusPartial, lead.StatusSuppressed} {
 		settle(t, l, settlement(accepted[i].LeadID, status, 1, 0))
 	}
-	if _, err := l.Reopen(t.Context(), []ledger.Ref{{LeadID: accepted[1].LeadID, Generation: 1}}); err != nil {
+	if _, err := l.Reopen(t.Context(), []lead.Run{{LeadID: accepted[1].LeadID, Generation: 1}}); err != nil {
 		t.Fatal(err)
 	}
 	got, err := l.Counts(t.Context())
@@ -151,24 +151,24 @@ func measuresNothing(t *testing.T, open Opener) {
 func keepsPeople(t *testing.T, open Opener) {
 	l, ctx := open(t, ledger.Options{}), t.Context()
 	asOf := time.Date(2025, 6, 1, 0, 0, 0, 0, time.UTC)
-	person := func(email, title string, asOf time.Time) ledger.Person {
-		return ledger.Person{Email: email, Profile: lead.Profile{lead.PersonTitle: title}, AsOf: asOf}
+	person := func(email, title string, asOf time.Time) ledger.DirectoryEntry {
+		return ledger.DirectoryEntry{Email: email, Profile: lead.Profile{lead.PersonTitle: title}, AsOf: asOf}
 	}
 	for _, test := range []struct {
-		people            []ledger.Person
+		people            []ledger.DirectoryEntry
 		inserted, updated int
 	}{
-		{[]ledger.Person{person("j.doe@gmail.com", "CTO", asOf), person("bo@acme.example", "CEO", time.Time{})}, 2, 0},
-		{[]ledger.Person{person("JDoe+x@googlemail.com", "old", asOf), person("jdoe@gmail.com", "CIO", asOf), person("al@acme.example", "CFO", asOf)}, 1, 1},
+		{[]ledger.DirectoryEntry{person("j.doe@gmail.com", "CTO", asOf), person("bo@acme.example", "CEO", time.Time{})}, 2, 0},
+		{[]ledger.DirectoryEntry{person("JDoe+x@googlemail.com", "old", asOf), person("jdoe@gmail.com", "CIO", asOf), person("al@acme.example", "CFO", asOf)}, 1, 1},
 		{nil, 0, 0},
 	} {
-		put, _, err := l.PutPeople(ctx, test.people)
+		put, err := l.PutEntries(ctx, test.people)
 		if err != nil || put != (ledger.Put{Inserted: test.inserted, Updated: test.updated}) {
 			t.Errorf("got %+v, %v, want %d, %d", put, err, test.inserted, test.updated)
 		}
 	}
 	for email, want := range map[string]string{"J.Doe@GMAIL.com": "CIO", "mailto:bo@acme.example": "CEO", "al@acme.example": "CFO", "no@acme.example": "", "": "", "rubbish": ""} {
-		p, at, ok, err := l.LookupPerson(ctx, email)
+		p, at, ok, err := l.LookupEntry(ctx, email)
 		if err != nil || ok != (want != "") || p[lead.PersonTitle] != want {
 			t.Errorf("%q: got %v, %v, %v, want %q", email, p, ok, err, want)
 		}
@@ -176,11 +176,11 @@ func keepsPeople(t *testing.T, open Opener) {
 			t.Errorf("%q is of %v", email, at)
 		}
 	}
-	_, _, err := l.PutPeople(ctx, []ledger.Person{person("new@acme.example", "x", asOf), person("secret name", "x", asOf)})
+	_, err := l.PutEntries(ctx, []ledger.DirectoryEntry{person("new@acme.example", "x", asOf), person("secret name", "x", asOf)})
 	if err == nil || !strings.Contains(err.Error(), "entry 2") || strings.Contains(err.Error(), "secret") {
 		t.Errorf("got %v, want an error that names the entry and not the person", err)
 	}
-	if _, _, ok, err := l.LookupPerson(ctx, "new@acme.example"); ok || err != nil {
+	if _, _, ok, err := l.LookupEntry(ctx, "new@acme.example"); ok || err != nil {
 		t.Errorf("a call that failed left an entry (%v)", err)
 	}
 }
@@ -189,13 +189,13 @@ func reopens(t *testing.T, open Opener) {
 	l, ctx := open(t, ledger.Options{}), t.Context()
 	accepted := accept(t, l, 0, 3)
 	settled, live := accepted[0].LeadID, accepted[1].LeadID
-	if _, err := l.Record(ctx, ledger.Attempt{LeadID: settled, Generation: 1, StartedAt: lead.At(time.Now()), Retries: 3, Progress: []byte("p")}); err != nil {
+	if _, err := l.SaveAttempt(ctx, ledger.Attempt{LeadID: settled, Generation: 1, StartedAt: lead.At(time.Now()), Retries: 3, Progress: []byte("p")}); err != nil {
 		t.Fatal(err)
 	}
 	settle(t, l, settlement(settled, lead.StatusPartial, 1, 1))
 	settle(t, l, settlement(accepted[2].LeadID, lead.StatusPartial, 1, 1))
-	refs := []ledger.Ref{{LeadID: settled, Generation: 1}, {LeadID: live, Generation: 1}, {LeadID: accepted[2].LeadID, Generation: 2}, {LeadID: "ld_unknown", Generation: 1}}
-	for _, want := range [][]ledger.Ref{{{LeadID: settled, Generation: 2}}, nil} { // the second time there is nothing left
+	refs := []lead.Run{{LeadID: settled, Generation: 1}, {LeadID: live, Generation: 1}, {LeadID: accepted[2].LeadID, Generation: 2}, {LeadID: "ld_unknown", Generation: 1}}
+	for _, want := range [][]lead.Run{{{LeadID: settled, Generation: 2}}, nil} { // the second time there is nothing left
 		got, err := l.Reopen(ctx, refs)
 		if err != nil || !cmp.Equal(got, want) {
 			t.Errorf("got %v, %v, want %v", got, err, want)

@@ -69,7 +69,7 @@ func redactsTheOtherLeads(t *testing.T, open Opener, text Text) {
 		s.Trail = []lead.TrailEntry{e}
 		settle(t, l, s)
 	}
-	if _, err := l.Reopen(t.Context(), []ledger.Ref{{LeadID: ids[3], Generation: 1}}); err != nil {
+	if _, err := l.Reopen(t.Context(), []lead.Run{{LeadID: ids[3], Generation: 1}}); err != nil {
 		t.Fatal(err)
 	}
 	live := record(t, l, ledger.Attempt{LeadID: ids[1], Generation: 1, Version: 1, Progress: []byte("jane.doe@acme.example")})

@@ -158,7 +158,7 @@ func settlesGenerations(t *testing.T, open Opener) {
 	s := settlement(id, lead.StatusPartial, 1, 1)
 	s.StartedAt = lead.At(c.now())
 	settle(t, l, s)
-	if _, err := l.Reopen(t.Context(), []ledger.Ref{{LeadID: id, Generation: 1}}); err != nil {
+	if _, err := l.Reopen(t.Context(), []lead.Run{{LeadID: id, Generation: 1}}); err != nil {
 		t.Fatal(err)
 	}
 	settle(t, l, s) // once more, by a task of the generation that is over

@@ -99,7 +99,7 @@ func countsRepeatedCallsOnce(t *testing.T, open Opener, _ Text) {
 		fenced := ledger.Attempt{LeadID: a.LeadID, Generation: 1, Version: 1, Trail: []lead.TrailEntry{paid("hunter", 1, c.now()), paid("hunter", 1, c.now())}}
 		wg.Go(func() {
 			for range 3 {
-				if _, err := l.Record(t.Context(), fenced); err != nil {
+				if _, err := l.SaveAttempt(t.Context(), fenced); err != nil {
 					t.Error(err)
 				}
 			}
@@ -127,7 +127,7 @@ func countsRepeatedCallsOnce(t *testing.T, open Opener, _ Text) {
 	// A run that was overtaken has spent all the same.
 	late := ledger.Attempt{LeadID: accepted[0].LeadID, Generation: 1, Version: 1, Trail: []lead.TrailEntry{paid("late", 5, c.now())}}
 	for range 2 {
-		if _, err := l.Record(t.Context(), late); err == nil {
+		if _, err := l.SaveAttempt(t.Context(), late); err == nil {
 			t.Error("a run that was overtaken got through")
 		}
 	}

@@ -71,9 +71,9 @@ func turnsAwayInEverySpelling(t *testing.T, open Opener, _ Text) {
 				if a.Suppressed != want || a.Live == want || (a.RequestID == "") != want || a.LeadID == "" || a.Duplicate {
 					t.Errorf("%s: %+v, want it turned away: %v", email, a, want)
 				}
-				_, n, err := l.PutPeople(t.Context(), []ledger.Person{{Email: email, Profile: lead.Profile{lead.PersonName: "Jane Doe"}}})
-				if (n == 1) != want || err != nil {
-					t.Errorf("%s: %d entries of the directory were turned away (%v), want it: %v", email, n, err, want)
+				put, err := l.PutEntries(t.Context(), []ledger.DirectoryEntry{{Email: email, Profile: lead.Profile{lead.PersonName: "Jane Doe"}}})
+				if (put.Suppressed == 1) != want || err != nil {
+					t.Errorf("%s: %d entries of the directory were turned away (%v), want it: %v", email, put.Suppressed, err, want)
 				}
 			}
 			for _, email := range test.same {
@@ -122,7 +122,7 @@ func asksForAnAddress(t *testing.T, open Opener, _ Text) {
 	l, ctx := open(t, ledger.Options{}), t.Context()
 	for _, address := range []string{"", "Jane Doe", "jane@", "jane@nowhere"} {
 		_, isErr := l.IsSuppressed(ctx, address)
-		_, personErr := l.Person(ctx, address)
+		_, personErr := l.LeadsOf(ctx, address)
 		_, forgetErr := l.Forget(ctx, address)
 		for call, err := range map[string]error{"IsSuppressed": isErr, "Person": personErr, "Forget": forgetErr} {
 			var field *lead.FieldError
@@ -152,7 +152,7 @@ func settlesTheSuppressed(t *testing.T, open Opener, text Text) {
 			c := newClock()
 			l := open(t, ledger.Options{Now: c.now})
 			a := take(t, l, lead.Lead{Source: "crm", SourceID: "7", Email: own, Name: "Jane Roe-Doe"})
-			if _, _, err := l.PutPeople(t.Context(), []ledger.Person{{Email: "jane.doe+dir@acme.example", Profile: lead.Profile{lead.PersonName: "Jane Roe-Doe"}}}); err != nil {
+			if _, err := l.PutEntries(t.Context(), []ledger.DirectoryEntry{{Email: "jane.doe+dir@acme.example", Profile: lead.Profile{lead.PersonName: "Jane Roe-Doe"}}}); err != nil {
 				t.Fatal(err)
 			}
 			call := entry(1, "first", lead.At(c.now()))
@@ -206,7 +206,7 @@ func refuses(t *testing.T, l *ledger.Ledger, id string) {
 	if !before.Suppressed {
 		t.Errorf("%+v does not say that the person is suppressed", before)
 	}
-	if refs, err := l.Reopen(t.Context(), []ledger.Ref{{LeadID: id, Generation: before.Generation}}); err != nil || len(refs) != 0 {
+	if refs, err := l.Reopen(t.Context(), []lead.Run{{LeadID: id, Generation: before.Generation}}); err != nil || len(refs) != 0 {
 		t.Errorf("it was reopened: %v, %v", refs, err)
 	}
 	record(t, l, ledger.Attempt{LeadID: id, Generation: before.Generation, Progress: []byte("jane.doe@acme.example")})

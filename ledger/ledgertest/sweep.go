@@ -75,14 +75,14 @@ func pagesUnqueuedLeads(t *testing.T, open Opener) {
 	c := newClock()
 	l, ctx := open(t, ledger.Options{Now: c.now}), t.Context()
 	accepted := accept(t, l, 0, 9)
-	ref := func(i int) ledger.Ref { return ledger.Ref{LeadID: accepted[i].LeadID, Generation: 1} }
-	if err := l.MarkEnqueued(ctx, []ledger.Ref{ref(0), ref(1), ref(2)}); err != nil {
+	ref := func(i int) lead.Run { return lead.Run{LeadID: accepted[i].LeadID, Generation: 1} }
+	if err := l.MarkEnqueued(ctx, []lead.Run{ref(0), ref(1), ref(2)}); err != nil {
 		t.Fatal(err)
 	}
 	for _, i := range []int{2, 3, 4} { // one that was queued, two that were not
 		settle(t, l, settlement(accepted[i].LeadID, lead.StatusPartial, 1, 1))
 	}
-	if _, err := l.Reopen(ctx, []ledger.Ref{ref(2), ref(4)}); err != nil {
+	if _, err := l.Reopen(ctx, []lead.Run{ref(2), ref(4)}); err != nil {
 		t.Fatal(err)
 	}
 	before := c.advance(time.Second).Time
@@ -117,10 +117,10 @@ func knowsWhichAreSettled(t *testing.T, open Opener) {
 	for _, id := range []string{replayed, settled} {
 		settle(t, l, settlement(id, lead.StatusPartial, 1, 1))
 	}
-	if _, err := l.Reopen(ctx, []ledger.Ref{{LeadID: replayed, Generation: 1}}); err != nil {
+	if _, err := l.Reopen(ctx, []lead.Run{{LeadID: replayed, Generation: 1}}); err != nil {
 		t.Fatal(err)
 	}
-	refs := []ledger.Ref{
+	refs := []lead.Run{
 		{LeadID: live, Generation: 1}, {LeadID: settled, Generation: 1}, {LeadID: "ld_unknown", Generation: 1},
 		{LeadID: replayed, Generation: 2}, {LeadID: replayed, Generation: 1}, {LeadID: live, Generation: 1}, {LeadID: settled, Generation: 2},
 	}

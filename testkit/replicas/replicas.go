@@ -84,7 +84,7 @@ func NewOn(t *testing.T, script sandbox.Script, ledgerURL string) *Fleet {
 	f.Deps = tasks.Deps{
 		Ledger: f.Ledger, Queue: f.Queue, Log: log, Observer: f.Seen, Freeze: freeze,
 		Chain:    f.Chain(gate, resilience.DefaultRetry, f.Provider("clearbit"), f.Provider("hunter")),
-		Fallback: f.Chain(gate, resilience.Retry{Base: time.Second, Factor: 1, Budget: 5 * time.Second}, vendors.NewDirectory(f.Ledger.LookupPerson)),
+		Fallback: f.Chain(gate, resilience.Retry{Base: time.Second, Factor: 1, Budget: 5 * time.Second}, vendors.NewDirectory(f.Ledger.LookupEntry)),
 	}
 	f.Deps.Fallback.NoWait = true
 	f.Reconciler = reconcile.Config{Ledger: f.Ledger, Queue: f.Queue, Want: Wanted, Log: log, Observer: f.Seen}

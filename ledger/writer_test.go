@@ -56,7 +56,7 @@ func TestAGroupLosesOnlyTheWritesThatCannotSucceed(t *testing.T) {
 						t.Error(err)
 					}
 				}()
-				w := &writer{db: l.writer.db, dialect: l.dialect, timeout: writeTimeout}
+				w := &writer{db: l.writer.db, dialect: l.dialect, timeout: writeTimeout, now: time.Now}
 				if err := w.commit([]*write{{run: func(ctx context.Context, s session) error {
 					return s.exec(ctx, "DELETE FROM circuit_events")
 				}}}); err != nil {

@@ -10,20 +10,28 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"backstop/lead"
 )
+
+// This file takes writes from their callers, groups them, and commits each group in a
+// transaction (steps 1, 2, 3 and 3e in doc.go).
 
 // writeTimeout is the longest that the database may take for one statement of a
 // write. It is well above sqliteBusy; only a database that hangs reaches it.
 const writeTimeout = 30 * time.Second
 
-// A write is one caller's part of a transaction: either a change to a lead, which
-// is made together with the group's other changes, or anything else, as run.
+// groupSize is the most writes that share a commit.
+const groupSize = 256
+
+// A write is one caller's part of a transaction: either a change to a lead, which is
+// made together with the other changes of the group, or run, for everything else.
 type write struct {
 	change *change
 	run    func(context.Context, session) error // may run more than once
 	alone  bool                                 // no other write may be under way, in any process
 	erases bool                                 // it removed personal data; run may set it
-	purges bool                                 // and no trace of that may stay
+	purges bool                                 // and no trace of it may stay in the database's files
 	done   chan error                           // buffered: the caller may have left
 }
 
@@ -42,6 +50,7 @@ type writer struct {
 	wait    time.Duration
 	size    int
 	timeout time.Duration // of a statement
+	now     func() time.Time
 
 	queue   chan *write // unbuffered: a write that is not received has not begun
 	quit    chan struct{}
@@ -57,7 +66,7 @@ type writer struct {
 
 func startWriter(db *sql.DB, d *dialect, o Options) *writer {
 	w := &writer{
-		db: db, dialect: d, wait: o.GroupWait, size: o.GroupSize, timeout: writeTimeout,
+		db: db, dialect: d, wait: o.GroupWait, size: groupSize, timeout: writeTimeout, now: o.Now,
 		queue: make(chan *write), quit: make(chan struct{}), stopped: make(chan struct{}),
 	}
 	go w.loop()
@@ -118,9 +127,9 @@ func (w *writer) next() *write {
 	}
 }
 
-// collect makes a group of the first write and its company. Callers that write
-// one thing after the other come back when their group is answered, so the last
-// group says how much company there is to wait for: a lone caller never waits.
+// collect makes a group of the first write and those that come with it. Callers that
+// write one thing after the other come back when their group is answered, so the size of
+// the last group says how many to wait for: a lone caller never waits.
 func (w *writer) collect(first *write) []*write {
 	group := []*write{first}
 	for len(group) < w.size {
@@ -211,8 +220,8 @@ func (w *writer) transaction(ctx context.Context, group []*write, alone bool, al
 		return err
 	}
 	defer tx.Rollback() // after a commit it does nothing; otherwise the error says more
-	s := session{on: tx, dialect: w.dialect, alive: alive, alone: alone}
-	if err := s.enter(ctx); err != nil {
+	s := session{on: tx, dialect: w.dialect, alive: alive, alone: alone, at: lead.At(w.now())}
+	if err := s.begin(ctx); err != nil {
 		return err
 	}
 	var changes []*change
@@ -226,15 +235,15 @@ func (w *writer) transaction(ctx context.Context, group []*write, alone bool, al
 			}
 		}
 	}
-	if err := apply(ctx, s, changes); err != nil {
+	if err := makeChanges(ctx, s, changes); err != nil {
 		return err
 	}
 	return tx.Commit()
 }
 
-// enter makes sure that a write that is alone is, in all processes: it waits for the
-// other writes that are under way, and those that come wait for it.
-func (s session) enter(ctx context.Context) error {
+// begin makes sure that a write that must be alone is alone among all processes: it
+// waits for the other writes that are under way, and later ones wait for it.
+func (s session) begin(ctx context.Context) error {
 	query := s.dialect.beside
 	if s.alone {
 		query = s.dialect.alone
@@ -243,24 +252,4 @@ func (s session) enter(ctx context.Context) error {
 		return nil
 	}
 	return s.exec(ctx, query)
-}
-
-// How the writer rids the database's log of what was erased.
-const (
-	scrubPause   = time.Second            // from one try to the next
-	scrubTimeout = 100 * time.Millisecond // for those who read
-)
-
-// scrub removes what was erased from the database's log. It is tried again after
-// later writes if somebody was reading, and at the end. A purge is tried once.
-func (w *writer) scrub() {
-	if !w.unscrubbed || w.dialect.scrub == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), w.timeout)
-	defer cancel()
-	done, err := w.dialect.scrub(ctx, w.db, w.unpurged, scrubTimeout)
-	w.scrubbed, w.unpurged = time.Now(), false
-	// An error is that of a file that cannot be written, which the next write reports.
-	w.unscrubbed = err != nil || !done
 }

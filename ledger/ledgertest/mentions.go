@@ -37,7 +37,7 @@ func suppressed(t *testing.T, l *ledger.Ledger, email string) bool {
 // ofPerson lists the leads of a person, and fails the test on an error.
 func ofPerson(t *testing.T, l *ledger.Ledger, email string) (ids []string) {
 	t.Helper()
-	all, err := l.Person(t.Context(), email)
+	all, err := l.LeadsOf(t.Context(), email)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func forgetsWhoWasOnlyNamed(t *testing.T, open Opener, text Text) {
 	}
 	late := a
 	late.Version, late.Trail, late.Found = 1, []lead.TrailEntry{conflicting(1, c)}, []string{"dee@acme.test"}
-	if _, err := l.Record(t.Context(), late); !errors.Is(err, ledger.ErrStale) {
+	if _, err := l.SaveAttempt(t.Context(), late); !errors.Is(err, ledger.ErrStale) {
 		t.Fatal(err)
 	}
 	s := settlement(settled, lead.StatusPartial, 0, 1)

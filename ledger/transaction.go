@@ -7,58 +7,34 @@ import (
 	"backstop/lead"
 )
 
-// A change is what one Record or Settle does to a lead. Changes of many callers
-// are made together: their leads are read, changed in memory one change after the
-// other, and written back, with one query for each table and not for each lead.
-type change struct {
-	leadID string
-	at     lead.Time
-	trail  []lead.TrailEntry
-	person string          // a settlement's: that of the address that was found
-	found  []string        // those of all the addresses that it says providers named
-	alone  bool            // nobody else may write meanwhile
-	edit   func(*row) fate // may be called more than once, each time on a fresh row
+// This file makes the changes of a group in one transaction (step 3 in doc.go): their
+// leads are read, edited in memory one change after the other, and written back, with
+// one query for each table and not for each lead.
 
-	// Set when it was made. They are the change's own: its companions succeed.
+// A change is what one call of [Ledger.SaveAttempt] or [Ledger.Settle] does to a lead.
+type change struct {
+	leadID    string
+	trail     []lead.TrailEntry
+	person    string   // a settlement's: that of the address that was found
+	mentioned []string // those of all the addresses that it says providers named
+	alone     bool     // nobody else may write meanwhile
+	fence     fence
+	editor
+
+	// Set when it is made. They are the change's own: others of its group succeed.
+	at         lead.Time
 	err        error    // nil, ErrNotFound or ErrStale
 	repeated   bool     // all of it had been written before
-	erases     bool     // it found out that the person asked not to be processed,
+	erases     bool     // it found out that the person opted out,
 	suppresses []string // known by these hashes,
-	others     []Record // with these other leads, as they stood
+	others     []Record // with these other leads, as they were
 }
 
-// row is a lead as a transaction read and locked it.
-type row struct {
-	LeadID            string   `json:"lead_id"`
-	SettledGeneration int      `json:"settled_generation"`
-	Retries           int      `json:"retries"`
-	TrailLength       int      `json:"trail_length"`
-	StartedAt         *int64   `json:"started_at"`
-	Progress          hexBytes `json:"progress"` // nil leaves the stored one
-	Version           int64    `json:"version"`
-	LastWrite         string   `json:"last_write"` // of those that are fenced
-	Credits           *string  `json:"credits"`    // nil leaves the stored ones
-
-	generation  int
-	acceptedAt  int64
-	started     lead.Time
-	added       []trailRow         // to the trail, in this transaction
-	creditsText string             // as stored
-	credits     map[string]float64 // with what was added; nil while nothing was
-	person      string
-	suppressed  map[string]bool // of the persons that this transaction is about; shared by its rows
-	erased      bool            // to be redacted at the end of the transaction
-	sightings   []sightingRow   // to write
-	sighted     bool            // somebody who asked not to be processed was named for the lead
-
-	// The current outcome; Status is "" while there is none.
-	status        lead.Status
-	score         int
-	firstSettled  lead.Time
-	settled       lead.Time
-	outcomePerson string
-	trailExpired  bool
-	outcome       *outcomeRow // the outcome to write, if it changes
+// An editor is what an attempt and a settlement do to their lead.
+type editor interface {
+	// edit changes the row in memory. It may be called more than once, each time on a row
+	// that was read anew.
+	edit(r *row, c *change) fate
 }
 
 // outcomeRow is a row of the table outcomes.
@@ -98,10 +74,14 @@ ON CONFLICT (lead_id) DO UPDATE SET status = excluded.status, score = excluded.s
 	profile = excluded.profile, missing = excluded.missing, provenance = excluded.provenance, person = excluded.person,
 	retries = excluded.retries, fallback = excluded.fallback, started_at = excluded.started_at, settled_at = excluded.settled_at
 WHERE excluded.score > outcomes.score`
+
+	clearProgress = `UPDATE leads SET progress = NULL WHERE progress IS NOT NULL AND lead_id IN {list $1}`
+
+	markTrailsKept = `UPDATE outcomes SET trail_expired = FALSE WHERE lead_id IN {list $1}`
 )
 
-// apply makes the changes in their order.
-func apply(ctx context.Context, s session, changes []*change) error {
+// makeChanges makes the changes in their order: steps 3a to 3d.
+func makeChanges(ctx context.Context, s session, changes []*change) error {
 	if len(changes) == 0 {
 		return nil
 	}
@@ -120,7 +100,7 @@ func apply(ctx context.Context, s session, changes []*change) error {
 			c.err = ErrNotFound
 			continue
 		}
-		if err := r.change(ctx, s, c, spending); err != nil {
+		if err := c.apply(ctx, s, r, spending); err != nil {
 			return err
 		}
 		if !seen[c.leadID] {
@@ -133,29 +113,29 @@ func apply(ctx context.Context, s session, changes []*change) error {
 	}
 	for _, c := range changes {
 		if c.erases {
-			if err := c.redact(ctx, s); err != nil {
+			if c.others, err = redact(ctx, s, c.leadID, c.suppresses); err != nil {
 				return err
 			}
 		}
 	}
-	// The last thing, because everybody writes to these few rows.
+	// Last, because everybody writes to these few rows.
 	if err := writeSpending(ctx, s, spending); err != nil {
 		return fmt.Errorf("add up spending: %w", err)
 	}
 	return nil
 }
 
-// change makes one change to the row.
-func (r *row) change(ctx context.Context, s session, c *change, spending map[spendingRow]float64) error {
-	c.erases, c.suppresses, c.others = false, nil, nil
-	f := c.edit(r)
-	r.sight(c)
+// apply makes the change to its row, in memory.
+func (c *change) apply(ctx context.Context, s session, r *row, spending map[spendingRow]float64) error {
+	c.at, c.erases, c.suppresses, c.others = s.at, false, nil, nil
+	f := c.edit(r, c)
+	r.mention(c)
 	c.err, c.repeated = nil, f == repeated
 	if f == stale {
 		c.err = ErrStale
 	}
 	before := len(r.added)
-	if err := r.extend(ctx, s, c, f); err != nil {
+	if err := r.extendTrail(ctx, s, c, f); err != nil {
 		return err
 	}
 	return r.charge(r.added[before:], c.at, spending)
@@ -164,23 +144,22 @@ func (r *row) change(ctx context.Context, s session, c *change, spending map[spe
 // writeChanged writes the rows with all that was added to them.
 func writeChanged(ctx context.Context, s session, changed []*row) error {
 	var (
-		trail    []trailRow
-		outcomes []*outcomeRow
-		revived  []string
-		seen     []sightingRow
-		cleared  []string
+		trail           []trailRow
+		outcomes        []*outcomeRow
+		mentions        []mentionRow
+		revived, erased []string
 	)
 	for _, r := range changed {
 		trail = append(trail, r.added...)
+		mentions = append(mentions, r.mentions...)
 		if r.outcome != nil {
 			outcomes = append(outcomes, r.outcome)
 		}
 		if r.trailExpired && len(r.added) > 0 {
 			revived = append(revived, r.LeadID)
 		}
-		seen = append(seen, r.sightings...)
 		if !r.keepsProgress() {
-			cleared = append(cleared, r.LeadID)
+			erased = append(erased, r.LeadID)
 		}
 	}
 	if err := writeRows(ctx, s, updateLeads, changed); err != nil {
@@ -195,16 +174,16 @@ func writeChanged(ctx context.Context, s session, changed []*row) error {
 	if err := writeRows(ctx, s, markTrailsKept, revived); err != nil {
 		return fmt.Errorf("mark new trails: %w", err)
 	}
-	if err := writeRows(ctx, s, insertSightings, seen); err != nil {
-		return fmt.Errorf("note sightings: %w", err)
+	if err := writeRows(ctx, s, insertMentions, mentions); err != nil {
+		return fmt.Errorf("note mentions: %w", err)
 	}
-	if err := writeRows(ctx, s, clearProgress, cleared); err != nil {
+	if err := writeRows(ctx, s, clearProgress, erased); err != nil {
 		return fmt.Errorf("clear progress: %w", err)
 	}
 	return nil
 }
 
-// writeRows runs a query whose one parameter is a table.
+// writeRows runs a query whose one parameter is a table or a list.
 func writeRows[T any](ctx context.Context, s session, query string, rows []T) error {
 	if len(rows) == 0 {
 		return nil
@@ -214,11 +193,4 @@ func writeRows[T any](ctx context.Context, s session, query string, rows []T) er
 		return err
 	}
 	return s.exec(ctx, query, table)
-}
-
-// start notes when the work on the lead's generation began, unless that is known.
-func (r *row) start(at lead.Time) {
-	if r.started.IsZero() {
-		r.started, r.StartedAt = at, millis(at)
-	}
 }
