@@ -21,8 +21,11 @@ func TestQueriesAboutPeopleAndAgeAreIndexed(t *testing.T) {
 	l := open(t, databases["SQLite"](t), ledger.Options{})
 	for query, plan := range ledger.IndexedPlans(t, l) {
 		for line := range strings.Lines(plan) {
-			reads := strings.HasPrefix(line, "SCAN ") && !strings.HasPrefix(line, "SCAN json_each") && !strings.HasPrefix(line, "SCAN r")
-			if reads && !strings.Contains(line, "USING INDEX outcomes_with_trail") && !strings.Contains(line, "_unkeyed") {
+			reads := strings.HasPrefix(line, "SCAN ") && !strings.HasPrefix(line, "SCAN json_each") && !strings.HasPrefix(line, "SCAN r") && line != "SCAN CONSTANT ROW\n"
+			// These are indexes of few rows, or are read from their beginning for a page only.
+			few := strings.Contains(line, "USING INDEX outcomes_with_trail") || strings.Contains(line, "_unkeyed") ||
+				strings.Contains(line, "USING INDEX leads_live") || strings.Contains(line, "INDEX circuit_events_at")
+			if reads && !few {
 				t.Errorf("%s\nis done so:\n%s", query, plan)
 			}
 		}

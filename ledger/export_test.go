@@ -59,6 +59,17 @@ func AllText(t *testing.T, l *Ledger) string {
 	return text.String()
 }
 
+// ErrAway is an error that means that the database is away.
+var ErrAway = errTimeout
+
+// Change runs a statement past the ledger.
+func Change(t *testing.T, l *Ledger, statement string) {
+	t.Helper()
+	if _, err := l.writer.db.ExecContext(t.Context(), statement); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Hash is the ledger's keyed hash of a text.
 func Hash(l *Ledger, text string) string { return l.persons.hash(text) }
 

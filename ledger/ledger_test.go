@@ -40,7 +40,7 @@ func open(t testing.TB, url string, o ledger.Options) *ledger.Ledger {
 func TestLedger(t *testing.T) {
 	for name, newURL := range databases {
 		t.Run(name, func(t *testing.T) {
-			ledgertest.Run(t, func(t *testing.T, o ledger.Options) *ledger.Ledger { return open(t, newURL(t), o) }, ledger.AllText)
+			ledgertest.Run(t, func(t *testing.T, o ledger.Options) *ledger.Ledger { return open(t, newURL(t), o) }, ledger.AllText, ledger.Change)
 		})
 	}
 }

@@ -181,7 +181,7 @@ func marksEnqueued(t *testing.T, open Opener) {
 	}
 }
 
-func recordsAttempts(t *testing.T, open Opener) {
+func savesAttempts(t *testing.T, open Opener) {
 	c := newClock()
 	l := open(t, ledger.Options{Now: c.now})
 	id := accept(t, l, 0, 1)[0].LeadID
@@ -214,7 +214,7 @@ func recordsAttempts(t *testing.T, open Opener) {
 
 // recordsOldGenerations guards against an attempt that was slow: what it
 // remembers is not that of the generation that runs now.
-func recordsOldGenerations(t *testing.T, open Opener) {
+func savesOldGenerations(t *testing.T, open Opener) {
 	l := open(t, ledger.Options{})
 	id := accept(t, l, 0, 1)[0].LeadID
 	settle(t, l, settlement(id, lead.StatusPartial, 1, 1))

@@ -184,3 +184,22 @@ func listsWhatExpires(t *testing.T, open Opener, _ Text) {
 		}
 	}
 }
+
+func expiresCircuitEvents(t *testing.T, open Opener, _ Text) {
+	c := newClock()
+	l := open(t, ledger.Options{Now: c.now})
+	for range 7 {
+		if err := l.RecordTransition(t.Context(), ledger.CircuitEvent{Provider: "hunter", From: "closed", To: "open", At: c.now()}); err != nil {
+			t.Fatal(err)
+		}
+		c.advance(time.Hour)
+	}
+	c.advance(ledger.CircuitEventAge - 150*time.Minute) // the first five are older
+	for i, want := range []int64{4, 2, 2} {
+		expire(t, l, time.Time{}, time.Time{}, 2)
+		m, err := l.Measures(t.Context(), time.Time{})
+		if err != nil || m.Trips["hunter"] != want {
+			t.Errorf("call %d left %d events (%v), want %d", i, m.Trips["hunter"], err, want)
+		}
+	}
+}

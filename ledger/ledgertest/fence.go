@@ -30,7 +30,7 @@ func record(t *testing.T, l *ledger.Ledger, a ledger.Attempt) (version int64) {
 	return version
 }
 
-func fencesRecords(t *testing.T, open Opener) {
+func fencesAttempts(t *testing.T, open Opener) {
 	c := newClock()
 	l := open(t, ledger.Options{Now: c.now})
 	id := accept(t, l, 0, 1)[0].LeadID

@@ -22,16 +22,16 @@ type Opener func(t *testing.T, o ledger.Options) *ledger.Ledger
 type Text func(t *testing.T, l *ledger.Ledger) string
 
 // Run runs the suite. Every test in it gets a database of its own.
-func Run(t *testing.T, open Opener, text Text) {
+func Run(t *testing.T, open Opener, text Text, change Change) {
 	for _, test := range []func(*testing.T, Opener){
 		acceptsInOrder, acceptsTwiceOnce, acceptsAgain, acceptsManyAtOnce, acceptsConcurrently, acceptsAnyText, marksEnqueued,
-		recordsAttempts, recordsOldGenerations, refusesUnknownLeads,
+		savesAttempts, savesOldGenerations, refusesUnknownLeads,
 		settles, ordersOutcomes, neverFalls, concurrentSettlesEndAtTheBest, settlesAnyText, settlesGenerations,
-		fencesRecords, fencesSettlements, fallbackOvertakesNobody, fencesRunsBeforeAReplay, oneOfManyRunsGoesOn,
+		fencesAttempts, fencesSettlements, fallbackOvertakesNobody, fencesRunsBeforeAReplay, oneOfManyRunsGoesOn,
 		repeatsWritesOnce, repeatsSettlementsOfTheFallback, keepsAlikeEntriesOfOneWrite, repeatsWithinAGroup,
 		sparesCompanions, leavesWithItsContext, endsWithClose,
-		pagesOutcomes, filtersOutcomes, readsOneState, stopsEarly, readsOutcomesInProgress,
-		findsLeads, readsManyLeads, pagesLiveLeads, pagesUnqueuedLeads, knowsWhichAreSettled, counts, measures, measuresNothing, keepsPeople, reopens, answersPing,
+		pagesOutcomes, filtersOutcomes, readsEachOnce, stopsEarly, readsOutcomesInProgress,
+		findsLeads, readsManyLeads, pagesLiveLeads, pagesUnqueuedLeads, knowsWhichAreSettled, counts, seesWhetherAnyLeadIsLive, measures, measuresNothing, keepsDirectoryEntries, reopens, answersPing,
 	} {
 		t.Run(name(test), func(t *testing.T) {
 			t.Parallel()
@@ -41,12 +41,20 @@ func Run(t *testing.T, open Opener, text Text) {
 	for _, test := range []func(*testing.T, Opener, Text){
 		turnsAwayInEverySpelling, turnsAwayWithinABatch, asksForAnAddress, settlesTheSuppressed, redactsTheOtherLeads,
 		forgets, forgetsAll, forgetsWhileOthersWrite, suppressesWhileOthersWrite,
-		suppressesWhoWasFound, forgetsWhoWasOnlyNamed, redactsWhoWasOnlyNamed, keepsAwayByName,
-		keepsCreditsAndConflicts, addsUpSpending, countsRepeatedCallsOnce, expiresLeads, expiresTrails, expiresBothAtOnce, listsWhatExpires,
+		suppressesWhoWasFound, forgetsWhoWasOnlyMentioned, redactsWhoWasOnlyMentioned, keepsAwayByName,
+		keepsCreditsAndConflicts, addsUpSpending, countsRepeatedCallsOnce, expiresLeads, expiresTrails, expiresBothAtOnce, listsWhatExpires, expiresCircuitEvents,
 	} {
 		t.Run(name(test), func(t *testing.T) {
 			t.Parallel()
 			test(t, open, text)
+		})
+	}
+	for _, test := range []func(*testing.T, Opener, Change){
+		readsBesideDamagedLeads, exportsBesideDamagedOutcomes, settlesWithDamagedCredits,
+	} {
+		t.Run(name(test), func(t *testing.T) {
+			t.Parallel()
+			test(t, open, change)
 		})
 	}
 }

@@ -113,8 +113,8 @@ func suppressesWhoWasFound(t *testing.T, open Opener, text Text) {
 	}
 }
 
-// forgetsWhoWasOnlyNamed forgets somebody whose address no lead has.
-func forgetsWhoWasOnlyNamed(t *testing.T, open Opener, text Text) {
+// forgetsWhoWasOnlyMentioned forgets somebody whose address no lead has.
+func forgetsWhoWasOnlyMentioned(t *testing.T, open Opener, text Text) {
 	c := newClock()
 	l := open(t, ledger.Options{Now: c.now})
 	live := take(t, l, lead.Lead{Source: "crm", SourceID: "live", Name: "Jane Doe", Company: "Acme"}).LeadID
@@ -164,9 +164,9 @@ func forgetsWhoWasOnlyNamed(t *testing.T, open Opener, text Text) {
 	}
 }
 
-// redactsWhoWasOnlyNamed suppresses somebody whose address was named for the leads of
+// redactsWhoWasOnlyMentioned suppresses somebody whose address was named for the leads of
 // others: what names them there goes, and the outcomes stay.
-func redactsWhoWasOnlyNamed(t *testing.T, open Opener, text Text) {
+func redactsWhoWasOnlyMentioned(t *testing.T, open Opener, text Text) {
 	c := newClock()
 	l := open(t, ledger.Options{Now: c.now})
 	told := take(t, l, lead.Lead{Source: "crm", SourceID: "told", Email: janes}).LeadID

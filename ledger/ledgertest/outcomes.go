@@ -101,13 +101,15 @@ func filtersOutcomes(t *testing.T, open Opener) {
 			if !cmp.Equal(got, test.want) {
 				t.Errorf("got %v, want %v", got, test.want)
 			}
+			if n, err := l.CountOutcomes(t.Context(), test.filter); n != len(test.want) || err != nil {
+				t.Errorf("counted %d, %v, want %d", n, err, len(test.want))
+			}
 		})
 	}
 }
 
-// readsOneState raises outcomes behind and before the reader, which moves them to
-// the end of the order.
-func readsOneState(t *testing.T, open Opener) {
+// readsEachOnce raises outcomes behind and before the reader, which may take long.
+func readsEachOnce(t *testing.T, open Opener) {
 	c := newClock()
 	l := open(t, ledger.Options{Now: c.now})
 	const n = 1100

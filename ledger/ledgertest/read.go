@@ -75,6 +75,27 @@ func counts(t *testing.T, open Opener) {
 	}
 }
 
+func seesWhetherAnyLeadIsLive(t *testing.T, open Opener) {
+	l := open(t, ledger.Options{})
+	check := func(when string, want bool) {
+		t.Helper()
+		if got, err := l.AnyLive(t.Context()); got != want || err != nil {
+			t.Errorf("%s: got %v, %v, want %v", when, got, err, want)
+		}
+	}
+	check("an empty ledger", false)
+	accepted := accept(t, l, 0, 2)
+	check("two open leads", true)
+	settle(t, l, settlement(accepted[0].LeadID, lead.StatusPartial, 1, 1))
+	check("one of them settled", true)
+	settle(t, l, settlement(accepted[1].LeadID, lead.StatusEnriched, 1, 0))
+	check("both settled", false)
+	if _, err := l.Reopen(t.Context(), []lead.Run{{LeadID: accepted[0].LeadID, Generation: 1}}); err != nil {
+		t.Fatal(err)
+	}
+	check("one replayed", true)
+}
+
 func measures(t *testing.T, open Opener) {
 	c := newClock()
 	l := open(t, ledger.Options{Now: c.now})
@@ -148,7 +169,7 @@ func measuresNothing(t *testing.T, open Opener) {
 	}
 }
 
-func keepsPeople(t *testing.T, open Opener) {
+func keepsDirectoryEntries(t *testing.T, open Opener) {
 	l, ctx := open(t, ledger.Options{}), t.Context()
 	asOf := time.Date(2025, 6, 1, 0, 0, 0, 0, time.UTC)
 	person := func(email, title string, asOf time.Time) ledger.DirectoryEntry {
