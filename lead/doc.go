@@ -13,5 +13,5 @@
 //     are of one statement about one mailbox, and what is known of a person's work is
 //     of one company. What was not taken is reported.
 //   - Outcomes are ordered ([Outcome.Score]): suppressed over enriched over
-//     partial over rejected. A later outcome may rise in that order, never fall.
+//     partial. A later outcome may rise in that order, never fall.
 package lead

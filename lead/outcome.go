@@ -13,11 +13,10 @@ const (
 	StatusEnriched   Status = "enriched"   // a provider was heard and every wanted field is there
 	StatusPartial    Status = "partial"    // what could be gathered; Reason says why not more
 	StatusSuppressed Status = "suppressed" // the person asked not to be processed
-	StatusRejected   Status = "rejected"   // cannot be processed at all
 )
 
 // Statuses lists the statuses in the order in which they are shown.
-var Statuses = []Status{StatusEnriched, StatusPartial, StatusSuppressed, StatusRejected}
+var Statuses = []Status{StatusEnriched, StatusPartial, StatusSuppressed}
 
 // ParseStatus checks a status's name.
 func ParseStatus(s string) (Status, error) {
@@ -26,7 +25,7 @@ func ParseStatus(s string) (Status, error) {
 			return st, nil
 		}
 	}
-	return "", fmt.Errorf("unknown status %q: use enriched, partial, suppressed or rejected", s)
+	return "", fmt.Errorf("unknown status %q: use enriched, partial or suppressed", s)
 }
 
 // A TrailEntry is one thing that happened to a lead on its way.
@@ -70,7 +69,7 @@ type Outcome struct {
 // a better one replaces another. Within a status, first the one that misses fewer
 // wanted fields is better, then the one that knows more.
 func (o Outcome) Score() int {
-	rank := map[Status]int{StatusRejected: 1, StatusPartial: 2, StatusEnriched: 3, StatusSuppressed: 4}[o.Status]
+	rank := map[Status]int{StatusPartial: 2, StatusEnriched: 3, StatusSuppressed: 4}[o.Status]
 	return rank*10_000 + (99-min(len(o.Missing), 99))*100 + min(len(o.Profile), 99)
 }
 

@@ -24,11 +24,10 @@ type SettledCounts struct {
 	Enriched   int64 `json:"enriched"`
 	Partial    int64 `json:"partial"`
 	Suppressed int64 `json:"suppressed"`
-	Rejected   int64 `json:"rejected"`
 }
 
 // Total is the number of leads with an outcome.
-func (s SettledCounts) Total() int64 { return s.Enriched + s.Partial + s.Suppressed + s.Rejected }
+func (s SettledCounts) Total() int64 { return s.Enriched + s.Partial + s.Suppressed }
 
 // CountsOf is the part of the books that the ledger alone knows; nothing in it is
 // unaccounted.
@@ -37,7 +36,7 @@ func CountsOf(c ledger.Counts) AuditCounts {
 		Accepted: c.Accepted, Open: c.Open,
 		Settled: SettledCounts{
 			Enriched: c.Settled[lead.StatusEnriched], Partial: c.Settled[lead.StatusPartial],
-			Suppressed: c.Settled[lead.StatusSuppressed], Rejected: c.Settled[lead.StatusRejected],
+			Suppressed: c.Settled[lead.StatusSuppressed],
 		},
 	}
 }

@@ -20,7 +20,7 @@ func TestAuditCountsEveryLeadOnce(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, sandbox.Script{})
 	accepted := f.Put(replicas.Emails(pageSize + 8)...)
-	for i, s := range []lead.Status{lead.StatusEnriched, lead.StatusPartial, lead.StatusPartial, lead.StatusSuppressed, lead.StatusRejected} {
+	for i, s := range []lead.Status{lead.StatusEnriched, lead.StatusPartial, lead.StatusPartial, lead.StatusSuppressed, lead.StatusEnriched} {
 		_, err := f.Ledger.Settle(t.Context(), ledger.Settlement{LeadID: accepted[i].LeadID, Generation: 1, Status: s})
 		testkit.NoError(t, err)
 	}
@@ -32,7 +32,7 @@ func TestAuditCountsEveryLeadOnce(t *testing.T) {
 
 	want := ops.AuditCounts{
 		Accepted: pageSize + 8, Open: pageSize + 3, Unaccounted: 3,
-		Settled: ops.SettledCounts{Enriched: 1, Partial: 2, Suppressed: 1, Rejected: 1},
+		Settled: ops.SettledCounts{Enriched: 2, Partial: 2, Suppressed: 1},
 	}
 	offenders := map[string]bool{}
 	got, err := ops.Audit(t.Context(), f.Ledger, f.Queue, time.Now().Add(time.Hour), func(r ledger.Record) { offenders[r.LeadID] = true })

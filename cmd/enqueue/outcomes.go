@@ -45,6 +45,6 @@ telephone numbers are left as they are. Tables have at most 500 rows each.`,
 		},
 	}
 	c.Flags().StringVar(&format, "format", "table", "csv, jsonl or table")
-	f.add(c, nil, "only these statuses: enriched, partial, suppressed, rejected")
+	f.add(c, nil, "only these statuses: enriched, partial, suppressed")
 	return c
 }

@@ -28,11 +28,11 @@ An interrupt stops it between two batches; leads that it has begun go on, and ru
 again takes the rest. Providers are asked again: --dry-run says for how many leads.`,
 		Example: `  enqueue replay --since 6h --dry-run
   enqueue replay --since 6h --rate 5
-  enqueue replay --status partial,rejected --source crm --json`,
+  enqueue replay --status partial,enriched --source crm --json`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c) },
 	}
-	f.add(c, []string{string(lead.StatusPartial)}, "replay outcomes of these statuses: partial, rejected, enriched")
+	f.add(c, []string{string(lead.StatusPartial)}, "replay outcomes of these statuses: partial, enriched")
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "say what would be replayed, and change nothing")
 	c.Flags().Float64Var(&f.rate, "rate", 0, "`LEADS` a second at most (default as fast as they can be queued)")
 	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object: matched, replayed, skipped")
@@ -56,7 +56,7 @@ func (f *replayFlags) picked(now time.Time) (ledger.Filter, error) {
 	case slices.Contains(filter.Statuses, lead.StatusSuppressed):
 		err = ops.ErrNoReplay
 	case len(filter.Statuses) == 0:
-		err = errors.New("--status is empty: use partial, rejected or enriched")
+		err = errors.New("--status is empty: use partial or enriched")
 	case f.rate != 0 && !(f.rate >= slowestRate): // NaN too
 		err = fmt.Errorf("--rate %v: use a number of leads a second, such as 5 or 0.5", f.rate)
 	}

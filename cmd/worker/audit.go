@@ -76,7 +76,7 @@ func countsTable(c ops.AuditCounts) table.Writer {
 	t := app.Table("leads", "")
 	t.AppendRows([]table.Row{
 		{"accepted", c.Accepted}, {"  enriched", c.Settled.Enriched}, {"  partial", c.Settled.Partial},
-		{"  suppressed", c.Settled.Suppressed}, {"  rejected", c.Settled.Rejected}, {"open", c.Open},
+		{"  suppressed", c.Settled.Suppressed}, {"open", c.Open},
 	})
 	return t
 }

@@ -21,7 +21,7 @@ func settleMany(t *testing.T, l *ledger.Ledger, c *clock, n int) []ledger.Accept
 		batch := accepted[start:min(start+400, n)]
 		for i, a := range batch {
 			go func() {
-				s := settlement(a.LeadID, []lead.Status{lead.StatusPartial, lead.StatusRejected}[i%2], 1, 1)
+				s := settlement(a.LeadID, []lead.Status{lead.StatusPartial, lead.StatusEnriched}[i%2], 1, 1)
 				s.Trail = []lead.TrailEntry{entry(1, a.LeadID, lead.Time{}), entry(2, a.LeadID, lead.Time{})}
 				_, err := l.Settle(t.Context(), s)
 				errs <- err

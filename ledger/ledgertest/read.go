@@ -68,7 +68,7 @@ func counts(t *testing.T, open Opener) {
 	}
 	got, err := l.Counts(t.Context())
 	want := ledger.Counts{Accepted: 6, Open: 2, Live: 3, Settled: map[lead.Status]int64{
-		lead.StatusEnriched: 1, lead.StatusPartial: 2, lead.StatusSuppressed: 1, lead.StatusRejected: 0,
+		lead.StatusEnriched: 1, lead.StatusPartial: 2, lead.StatusSuppressed: 1,
 	}}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)

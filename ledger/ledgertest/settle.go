@@ -57,7 +57,6 @@ func ordersOutcomes(t *testing.T, open Opener) {
 		{"partial does not replace enriched", step{lead.StatusEnriched, 4, 0}, step{lead.StatusPartial, 9, 1}, false},
 		{"suppressed replaces enriched", step{lead.StatusEnriched, 9, 0}, step{lead.StatusSuppressed, 0, 9}, true},
 		{"enriched does not replace suppressed", step{lead.StatusSuppressed, 0, 9}, step{lead.StatusEnriched, 9, 0}, false},
-		{"partial replaces rejected", step{lead.StatusRejected, 0, 4}, step{lead.StatusPartial, 0, 4}, true},
 		{"fewer missing fields are better", step{lead.StatusPartial, 9, 3}, step{lead.StatusPartial, 2, 2}, true},
 		{"more known fields are better", step{lead.StatusPartial, 2, 2}, step{lead.StatusPartial, 3, 2}, true},
 		{"the same again changes nothing", step{lead.StatusPartial, 2, 2}, step{lead.StatusPartial, 2, 2}, false},
