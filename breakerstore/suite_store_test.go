@@ -50,7 +50,7 @@ var storeSuite = map[string]func(*testing.T, server){
 		if err := rdb.ScriptFlush(t.Context()).Err(); err != nil {
 			t.Fatal(err)
 		}
-		fleet[0].soon("puts the parking back", func() bool { return !fleet[0].circuit().SuspendedUntil.IsZero() })
+		fleet[0].soon("puts the suspension back", func() bool { return !fleet[0].circuit().SuspendedUntil.IsZero() })
 		if err := fleet[1].Close(t.Context(), api); err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +103,7 @@ var storeSuite = map[string]func(*testing.T, server){
 		rdb := s.client(t)
 		fleet[0].soon("is counted", func() bool { return rdb.Exists(t.Context(), "tenant-7:gate:replicas").Val() == 1 })
 		keys := rdb.Keys(t.Context(), "*").Val()
-		want := []string{"circuit", "failures", "reporters", "calls", "slots"}
+		want := []string{"circuit", "failures", "calls", "slots"}
 		if len(keys) != len(want)+1 {
 			t.Fatalf("keys %q", keys)
 		}

@@ -166,7 +166,6 @@ func (g *scriptedGate) Close(context.Context, string) error                    {
 type scriptedPermit struct{ gate *scriptedGate }
 
 func (p scriptedPermit) Done(r resilience.Result) { p.gate.done = append(p.gate.done, r) }
-func (scriptedPermit) Probe() bool                { return false }
 
 // A course is one lead on its way along a chain.
 type course struct {

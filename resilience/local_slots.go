@@ -3,7 +3,7 @@ package resilience
 import "time"
 
 // slots hands out the times at which calls may start. No window of any limit
-// holds more slots than its rate.
+// has more slots than its rate.
 type slots struct {
 	limits []Limit // as configured
 	share  int

@@ -21,7 +21,7 @@ func circuitsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "circuits",
 		Short: "Show each provider's circuit, pause and allowance; open or close one by hand",
-		Long: `circuits shows what all replicas obey: whether a provider's circuit lets calls pass,
+		Long: `circuits shows what all replicas obey: whether a provider's circuit allows calls,
 until when it is paused (it asked for that) or suspended (its quota is used up, or it
 refused the key), and how many calls a second it is allowed now.`,
 		Example: `  worker circuits
@@ -92,7 +92,7 @@ func circuitsText(circuits []resilience.Circuit, now time.Time) string {
 	return t.Render()
 }
 
-// heldBack says in words why calls do not pass, and until when.
+// heldBack says in words why calls are not allowed, and until when.
 func heldBack(c resilience.Circuit, now time.Time) string {
 	var why []string
 	until := func(what string, t time.Time) {
