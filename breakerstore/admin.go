@@ -15,15 +15,15 @@ import (
 // adminTimeout is how long an operator waits for Redis.
 const adminTimeout = 5 * time.Second
 
-// Circuits implements [resilience.Gate]. It reads the shared state, and does not
-// need a replica that works. While Redis is away it reports what this replica
+// Circuits reports every provider that the gate knows, by name. It reads the shared
+// state, and does not need a replica that works. While Redis is away it reports what this replica
 // decides alone; one that never reached Redis has nothing to report and returns
 // an error.
 func (g *Gate) Circuits(ctx context.Context) ([]resilience.Circuit, error) {
 	all := g.all()
 	slices.SortFunc(all, func(a, b *provider) int { return strings.Compare(a.cfg.Provider, b.cfg.Provider) })
 	if g.away.Load() && g.active.Load() {
-		return g.local.Circuits(ctx)
+		return g.local.Circuits(), nil
 	}
 	readings, err := callRedis(ctx, g, adminTimeout, func(ctx context.Context) ([]reading, error) {
 		return g.read(ctx, all)
@@ -39,12 +39,13 @@ func (g *Gate) Circuits(ctx context.Context) ([]resilience.Circuit, error) {
 	return out, nil
 }
 
-// Open implements [resilience.Gate]. It needs Redis.
+// Open opens a provider's circuit by hand, until Close is called for it. It needs Redis.
 func (g *Gate) Open(ctx context.Context, provider string) error {
 	return g.byHand(ctx, provider, "open")
 }
 
-// Close implements [resilience.Gate]. It needs Redis.
+// Close closes a provider's circuit by hand, ends its pause or suspension and restores
+// its rate. It needs Redis.
 func (g *Gate) Close(ctx context.Context, provider string) error {
 	return g.byHand(ctx, provider, "close")
 }

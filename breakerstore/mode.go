@@ -65,12 +65,8 @@ func (g *Gate) redisBack(ctx context.Context) error {
 // meanwhile. The local circuit's state is not handed over: a replica that
 // has lost the network would open the circuit for all.
 func (g *Gate) handOver(ctx context.Context) error {
-	alone, err := g.local.Circuits(ctx)
-	if err != nil {
-		return err
-	}
 	now := g.o.Now()
-	for _, c := range alone {
+	for _, c := range g.local.Circuits() {
 		p := g.provider(c.Provider)
 		if err := g.spendAlone(ctx, p, now.Sub(g.since)); err != nil {
 			return err

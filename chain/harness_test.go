@@ -159,10 +159,6 @@ func (g *scriptedGate) Acquire(ctx context.Context, name string) (resilience.Per
 	return scriptedPermit{g}, nil
 }
 
-func (g *scriptedGate) Circuits(context.Context) ([]resilience.Circuit, error) { return nil, nil }
-func (g *scriptedGate) Open(context.Context, string) error                     { return nil }
-func (g *scriptedGate) Close(context.Context, string) error                    { return nil }
-
 type scriptedPermit struct{ gate *scriptedGate }
 
 func (p scriptedPermit) Done(r resilience.Result) { p.gate.done = append(p.gate.done, r) }

@@ -22,8 +22,8 @@ func ExampleDo() {
 		began, err := resilience.Do(context.Background(), gate, "hunter", resilience.Within(time.Second), time.Now, fails)
 		fmt.Println("called:", !began.IsZero(), "refused:", errors.Is(err, gobreaker.ErrOpenState))
 	}
-	circuits, _ := gate.Circuits(context.Background())
-	fmt.Println(circuits[0].Provider, "is", circuits[0].State)
+	circuit := gate.Circuits()[0]
+	fmt.Println(circuit.Provider, "is", circuit.State)
 	// Output:
 	// called: true refused: false
 	// called: true refused: false

@@ -17,15 +17,6 @@ type Gate interface {
 	// Permit for one call, which must be ended with Done. Otherwise the error is a
 	// *[Refusal], or ctx's own.
 	Acquire(ctx context.Context, provider string) (Permit, error)
-
-	// Circuits reports every provider that the gate knows, by name.
-	Circuits(ctx context.Context) ([]Circuit, error)
-
-	// Open opens a provider's circuit by hand, until Close is called for it.
-	Open(ctx context.Context, provider string) error
-
-	// Close closes a provider's circuit by hand and ends its pause or suspension.
-	Close(ctx context.Context, provider string) error
 }
 
 // A Permit allows one call.

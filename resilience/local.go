@@ -124,8 +124,8 @@ func (g *LocalGate) admit(p *localProvider) (Permit, error) {
 	return permit, nil
 }
 
-// Circuits implements [Gate].
-func (g *LocalGate) Circuits(context.Context) ([]Circuit, error) {
+// Circuits reports every provider that the gate knows, by name.
+func (g *LocalGate) Circuits() []Circuit {
 	g.mu.Lock()
 	all := g.all()
 	g.mu.Unlock()
@@ -134,7 +134,7 @@ func (g *LocalGate) Circuits(context.Context) ([]Circuit, error) {
 		out = append(out, g.report(p))
 	}
 	slices.SortFunc(out, func(a, b Circuit) int { return strings.Compare(a.Provider, b.Provider) })
-	return out, nil
+	return out
 }
 
 func (g *LocalGate) report(p *localProvider) Circuit {
@@ -142,29 +142,6 @@ func (g *LocalGate) report(p *localProvider) Circuit {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.report(g.now())
-}
-
-// Open implements [Gate].
-func (g *LocalGate) Open(_ context.Context, provider string) error {
-	p := g.provider(provider)
-	defer g.hooks.deliver(p)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.circuit.open(0, "by hand")
-	p.circuit.manual = true
-	return nil
-}
-
-// Close implements [Gate].
-func (g *LocalGate) Close(_ context.Context, provider string) error {
-	p := g.provider(provider)
-	defer g.hooks.deliver(p)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.circuit.close("by hand")
-	p.pausedUntil, p.suspendedUntil, p.suspendedFor = time.Time{}, time.Time{}, ""
-	p.slots.restore()
-	return nil
 }
 
 // Adopt takes over what another gate knew of a provider: an open circuit, a pause
@@ -177,9 +154,9 @@ func (g *LocalGate) Adopt(c Circuit) {
 	p.pausedUntil = c.PausedUntil
 	p.suspendedUntil, p.suspendedFor = c.SuspendedUntil, c.SuspendedFor
 	if c.State == gobreaker.StateClosed.String() {
-		p.circuit.close("")
+		p.circuit.close()
 	} else {
-		p.circuit.open(c.RetryAt.Sub(now), "")
+		p.circuit.open(c.RetryAt.Sub(now))
 	}
 	p.circuit.manual = c.Manual
 	p.circuit.trips = c.Trips

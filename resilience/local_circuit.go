@@ -127,13 +127,6 @@ func (c *localCircuit) changed(from, to gobreaker.State) {
 		why = "probe succeeded"
 		c.cooldown, c.failures = c.cfg.Cooldown, nil
 	}
-	c.note(from, to, why)
-}
-
-func (c *localCircuit) note(from, to gobreaker.State, why string) {
-	if from == to {
-		return
-	}
 	c.changes = append(c.changes, Transition{
 		Provider: c.cfg.Provider, From: from, To: to, Own: true, At: c.now(), Reason: why,
 	})
@@ -173,21 +166,16 @@ func (c *localCircuit) end(l *localPermit, outcome error) {
 }
 
 // open opens the circuit from outside.
-func (c *localCircuit) open(cooldown time.Duration, why string) {
-	from := c.state()
+func (c *localCircuit) open(cooldown time.Duration) {
 	c.force(cooldown)
 	c.retryAt = c.now().Add(cooldown)
-	c.trips++
-	c.note(from, gobreaker.StateOpen, why)
 }
 
 // close closes the circuit from outside and forgets its failures.
-func (c *localCircuit) close(why string) {
-	from := c.state()
+func (c *localCircuit) close() {
 	c.manual, c.failures, c.probe = false, nil, nil
 	c.cooldown = c.cfg.Cooldown
 	c.cb = c.breaker(c.cooldown)
-	c.note(from, gobreaker.StateClosed, why)
 }
 
 // force puts an open breaker in the place of the present one. gobreaker has no

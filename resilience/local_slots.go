@@ -108,9 +108,6 @@ func (s *slots) slow(now time.Time) {
 	s.factorAt, s.loweredAt = now, now
 }
 
-// restore ends the lowering.
-func (s *slots) restore() { s.factor, s.loweredAt = 1, time.Time{} }
-
 // rate is the number of calls a second that are allowed now; 0: unlimited.
 func (s *slots) rate(now time.Time) float64 {
 	return PerSecond(s.limits) / float64(max(s.share, 1)) * s.part(now)
