@@ -48,7 +48,7 @@ func gateConfig(name string, p config.Provider, key string) resilience.GateConfi
 		Provider: name, Limits: p.Limits, Timeout: p.Timeout, MaxWait: p.MaxWait, MaxPause: p.MaxPause,
 		Failures: p.Circuit.Failures, Window: p.Circuit.Window, Cooldown: p.Circuit.Cooldown,
 		FailureRatio: p.Circuit.Ratio, MinCalls: p.Circuit.MinCalls,
-		MaxCooldown: p.Circuit.MaxCooldown, MinReplicas: p.Circuit.MinReplicas,
+		MaxCooldown: p.Circuit.MaxCooldown,
 		Fingerprint: fingerprint(name, key),
 	}
 }

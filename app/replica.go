@@ -10,6 +10,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"backstop/breakerstore"
 	"backstop/ledger"
 	"backstop/monitor"
 	"backstop/reconcile"
@@ -20,7 +21,7 @@ import (
 // A Replica is one worker: its gate, its chains, its server and its reconciler.
 type Replica struct {
 	Name string
-	Gate resilience.Gate
+	Gate *breakerstore.Gate
 
 	server     *tasks.Server
 	reconciler *reconcile.Reconciler

@@ -1,5 +1,7 @@
 package breakerstore
 
+// What operators call.
+
 import (
 	"context"
 	"fmt"
@@ -13,38 +15,37 @@ import (
 // adminTimeout is how long an operator waits for Redis.
 const adminTimeout = 5 * time.Second
 
-// Circuits implements [resilience.Gate]. It reads the shared state, and does not
-// need a replica that works. While Redis is away it reports what this replica
-// decides alone; one that never heard of Redis knows nothing to report.
+// Circuits reports every provider that the gate knows, by name. It reads the shared
+// state, and does not need a replica that works. While Redis is away it reports what this replica
+// decides alone; one that never reached Redis has nothing to report and returns
+// an error.
 func (g *Gate) Circuits(ctx context.Context) ([]resilience.Circuit, error) {
 	all := g.all()
 	slices.SortFunc(all, func(a, b *provider) int { return strings.Compare(a.cfg.Provider, b.cfg.Provider) })
 	if g.away.Load() && g.active.Load() {
-		return g.local.Circuits(ctx)
+		return g.local.Circuits(), nil
 	}
-	readings, err := ask(ctx, g, adminTimeout, func(ctx context.Context) ([]reading, error) {
-		return g.read(ctx, g.rdb, all)
+	readings, err := callRedis(ctx, g, adminTimeout, func(ctx context.Context) ([]reading, error) {
+		return g.read(ctx, all)
 	}, nil)
 	if err != nil {
 		return nil, fmt.Errorf("read circuits: %w", err)
 	}
-	now := time.Now()
+	now := g.o.Now()
 	out := make([]resilience.Circuit, len(all))
 	for i, p := range all {
-		if !readings[i].found {
-			readings[i].circuit = snapshot{factor: million}
-		}
-		out[i] = look(readings[i].circuit, now, p.fingerprint()).circuit(p.cfg, readings[i].failures, now)
+		out[i] = newCircuit(readings[i].snapshot, now, p.fingerprint()).report(p.cfg, readings[i].failures, now)
 	}
 	return out, nil
 }
 
-// Open implements [resilience.Gate]. It needs Redis.
+// Open opens a provider's circuit by hand, until Close is called for it. It needs Redis.
 func (g *Gate) Open(ctx context.Context, provider string) error {
 	return g.byHand(ctx, provider, "open")
 }
 
-// Close implements [resilience.Gate]. It needs Redis.
+// Close closes a provider's circuit by hand, ends its pause or suspension and restores
+// its rate. It needs Redis.
 func (g *Gate) Close(ctx context.Context, provider string) error {
 	return g.byHand(ctx, provider, "close")
 }
@@ -54,40 +55,18 @@ func (g *Gate) byHand(ctx context.Context, name, what string) error {
 		return fmt.Errorf("%s circuit: %q is no provider's name", what, name)
 	}
 	p := g.provider(name)
-	_, err := ask(ctx, g, adminTimeout, func(ctx context.Context) (struct{}, error) {
-		// Only who knows what was so before can tell of a change.
-		if err := g.look(ctx, p); err != nil {
-			return struct{}{}, err
-		}
-		reply, err := switchScript.Run(ctx, g.rdb, p.keys, p.args([]any{what})...).Slice()
-		if err == nil && len(reply) == 0 {
-			err = errReply
-		}
+	err := g.bounded(ctx, adminTimeout, func(ctx context.Context) error {
+		// To tell of a change, the replica has to know what was so before.
+		readings, err := g.read(ctx, []*provider{p})
 		if err != nil {
-			return struct{}{}, err
+			return err
 		}
-		circuit, err := circuitOf(reply)
-		if err != nil {
-			return struct{}{}, err
-		}
-		g.adopt(p, circuit)
-		return struct{}{}, nil
-	}, nil)
+		g.adopt(p, readings[0].snapshot)
+		_, err = g.apply(ctx, switchScript, p, []any{what})
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("%s the circuit of %s: %w", what, name, err)
 	}
-	return nil
-}
-
-// look reads a circuit that may not exist yet, which then counts as closed.
-func (g *Gate) look(ctx context.Context, p *provider) error {
-	readings, err := g.read(ctx, g.rdb, []*provider{p})
-	if err != nil {
-		return err
-	}
-	if !readings[0].found {
-		readings[0].circuit = snapshot{factor: million}
-	}
-	g.adopt(p, readings[0].circuit)
 	return nil
 }

@@ -131,7 +131,7 @@ func (j job) call(gate resilience.Gate) (callRecord, error) {
 	if err != nil {
 		return callRecord{}, err
 	}
-	c := callRecord{Began: time.Now(), Probe: p.Probe()}
+	c := callRecord{Began: time.Now(), Probe: breakerstore.IsProbe(p)}
 	elapse(j.Call)
 	c.Failed = c.Began.After(j.Fail) && c.Began.Before(j.OK)
 	if c.Failed {

@@ -11,18 +11,21 @@ import (
 	"backstop/resilience"
 )
 
-// EnterSHA is how a command of enter.lua is told from others.
-func EnterSHA() string { return enterScript.Hash() }
+// AcquireSHA is how a command of acquire.lua is told from others.
+func AcquireSHA() string { return acquireScript.Hash() }
+
+// IsProbe reports whether the permit is that of the call that tests an open circuit.
+func IsProbe(p resilience.Permit) bool { return p.(*permit).probe }
 
 // A Step is one script that a process ran, and what came of it.
 type Step struct {
-	Kind       string // enter, failure, success, neutral, open, close
+	Kind       string // acquire, failure, success, neutral, open, close
 	Gen        int64  // of the call that is reported
 	Probe      bool   // whether it was the probe
 	Call, Done int64  // when the script was sent and when the reply came, in nanoseconds
 
-	Code  int64 // of enter; 1 from report if the state changed
-	Lent  bool  // enter gave the probe
+	Code  int64 // of acquire; 1 from report if the state changed
+	Lent  bool  // acquire gave the probe
 	After struct {
 		Gen, Trips int64
 		State      gobreaker.State
@@ -58,8 +61,8 @@ func History(ctx context.Context, url, replica string, seed uint64, n int) ([]St
 	var calls []call
 	var out []Step
 	for range n {
-		s := Step{Kind: "enter"}
-		script, args := enterScript, p.enterArgs(0)
+		s := Step{Kind: "acquire"}
+		script, args := acquireScript, p.acquireArgs(0)
 		switch roll := chance.IntN(100); {
 		case roll < 3:
 			s.Kind, script, args = "open", switchScript, []any{"open"}
@@ -79,16 +82,16 @@ func History(ctx context.Context, url, replica string, seed uint64, n int) ([]St
 		if err != nil {
 			return nil, err
 		}
-		c, err := circuitOf(reply)
+		c, err := snapshotOf(reply)
 		if err != nil {
 			return nil, err
 		}
 		if s.Code, err = integer(reply, 0); err != nil {
 			return nil, err
 		}
-		s.Lent = script == enterScript && reply[2] == int64(1)
+		s.Lent = script == acquireScript && reply[2] == int64(1)
 		s.After.Gen, s.After.Trips, s.After.State, s.After.Manual = c.gen, c.trips, c.state, c.manual
-		if s.Kind == "enter" && s.Code == granted {
+		if s.Kind == "acquire" && s.Code == granted {
 			calls = append(calls, call{c.gen, s.Lent})
 		}
 		out = append(out, s)

@@ -132,11 +132,11 @@ func (r *replica) transitions() []resilience.Transition {
 	return slices.Clone(r.told)
 }
 
-func (r *replica) enter() resilience.Permit {
+func (r *replica) acquire() resilience.Permit {
 	r.t.Helper()
 	p, err := r.Acquire(context.Background(), api)
 	if err != nil {
-		r.t.Fatalf("%s: Enter: %v", r.name, err)
+		r.t.Fatalf("%s: Acquire: %v", r.name, err)
 	}
 	return p
 }
@@ -145,17 +145,17 @@ func (r *replica) enter() resilience.Permit {
 func (r *replica) call(n int, result resilience.Result) {
 	r.t.Helper()
 	for range n {
-		r.enter().Done(result)
+		r.acquire().Done(result)
 	}
 }
 
-// refusal returns the refusal that Enter must give.
+// refusal returns the refusal that Acquire must give.
 func (r *replica) refusal() *resilience.Refusal {
 	r.t.Helper()
 	_, err := r.Acquire(context.Background(), api)
 	var refusal *resilience.Refusal
 	if !errors.As(err, &refusal) {
-		r.t.Fatalf("%s: Enter: %v, want a refusal", r.name, err)
+		r.t.Fatalf("%s: Acquire: %v, want a refusal", r.name, err)
 	}
 	return refusal
 }

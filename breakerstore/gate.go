@@ -1,10 +1,11 @@
 package breakerstore
 
+// The beginning: building a gate, its goroutines, and shutting it down.
+
 import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,10 +24,6 @@ type Options struct {
 	Prefix string
 	// Replica is this replica's name among the others. Default: a random one.
 	Replica string
-	// Replicas is how many replicas there are at least. Without Redis each takes
-	// its part of the limits, by this number or by that of the replicas last seen,
-	// which is not known at the start. Default 1.
-	Replicas int
 	// Hook is told of every change of a circuit: in order, by one goroutine of the
 	// gate's own, outside any lock. Own says whether this replica made it.
 	Hook func(resilience.Transition)
@@ -37,6 +34,9 @@ type Options struct {
 	// Poll is how often the circuits are read in case a message was lost.
 	// Default 250 ms.
 	Poll time.Duration
+	// Now is the clock by which this replica decides. Default time.Now. Waits
+	// and time-outs always follow the runtime's clock.
+	Now func() time.Time
 }
 
 func (o Options) withDefaults() Options {
@@ -52,7 +52,9 @@ func (o Options) withDefaults() Options {
 	if o.Poll == 0 {
 		o.Poll = 250 * time.Millisecond
 	}
-	o.Replicas = max(o.Replicas, 1)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	return o
 }
 
@@ -75,7 +77,7 @@ func (o Options) validate() error {
 //	 shared  ---------------------------------->  alone
 //	(Redis)  <----------------------------------  (resilience.LocalGate)
 //	            every circuit was read again and
-//	            what was done alone was entered
+//	            what was done alone was recorded
 type Gate struct {
 	o     Options
 	rdb   redis.UniversalClient
@@ -90,10 +92,10 @@ type Gate struct {
 	active   atomic.Bool
 	replicas atomic.Int64
 
-	notices notices
-	stop    context.CancelFunc
-	owned   sync.WaitGroup // the gate's goroutines
-	flights flights        // calls of Redis, also those nobody waits for any more
+	hooks    hooks
+	stop     context.CancelFunc
+	owned    sync.WaitGroup // the gate's goroutines
+	inflight inflight       // calls of Redis, including those nobody waits for any more
 }
 
 var _ resilience.Gate = (*Gate)(nil)
@@ -101,7 +103,7 @@ var _ resilience.Gate = (*Gate)(nil)
 // New returns a gate for the configured providers and starts its goroutines,
 // which [Gate.Shutdown] ends. It does not need Redis: without it the replica
 // decides alone. A provider that is not configured gets the defaults and no
-// limits. A gate that nobody enters only reads, and counts as no replica.
+// limits. A gate on which nobody calls Acquire only reads, and counts as no replica.
 //
 // The client stays the caller's. One with ContextTimeoutEnabled gives up a call
 // of Redis when those who waited for it do; any other one a little later.
@@ -120,8 +122,8 @@ func New(rdb redis.UniversalClient, configs []resilience.GateConfig, o Options) 
 		all[c.Provider] = newProvider(c, o)
 	}
 	g.providers.Store(&all)
-	g.replicas.Store(int64(o.Replicas))
-	g.local = resilience.NewLocalGate(configs, resilience.LocalOptions{Hook: g.decidedAlone, Share: o.Replicas})
+	g.replicas.Store(1)
+	g.local = resilience.NewLocalGate(configs, resilience.LocalOptions{Hook: g.localTransition, Now: o.Now})
 	g.start()
 	return g, nil
 }
@@ -139,12 +141,12 @@ func check(c resilience.GateConfig) error {
 func (g *Gate) start() {
 	ctx, stop := context.WithCancel(context.Background())
 	g.stop = stop
-	g.notices.wake = make(chan struct{}, 1)
+	g.hooks.wake = make(chan struct{}, 1)
 	changes := g.rdb.Subscribe(ctx, channel(g.o.Prefix))
-	look := make(chan struct{}, 1)
-	g.owned.Go(func() { g.listen(ctx, changes, look) })
-	g.owned.Go(func() { g.watch(ctx, look) })
-	g.owned.Go(func() { g.notices.deliver(ctx, g.announce) })
+	poll := make(chan struct{}, 1)
+	g.owned.Go(func() { g.listen(ctx, changes, poll) })
+	g.owned.Go(func() { g.watch(ctx, poll) })
+	g.owned.Go(func() { g.hooks.deliver(ctx, g.announce) })
 }
 
 // Shutdown ends the gate's goroutines and waits for them, no longer than ctx.
@@ -152,17 +154,17 @@ func (g *Gate) start() {
 func (g *Gate) Shutdown(ctx context.Context) error {
 	if g.active.Load() && !g.away.Load() {
 		err := g.rdb.ZRem(ctx, replicasKey(g.o.Prefix), g.o.Replica).Err()
-		if err != nil { // the others find out in seenFor
+		if err != nil { // the others find out in replicaTTL
 			g.o.Logger.Debug().Err(err).Msg("could not sign off")
 		}
 	}
 	g.stop()
-	g.flights.close()
+	g.inflight.close()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		g.owned.Wait()
-		g.flights.wait()
+		g.inflight.wait()
 	}()
 	select {
 	case <-done:
@@ -170,31 +172,4 @@ func (g *Gate) Shutdown(ctx context.Context) error {
 	case <-ctx.Done():
 		return fmt.Errorf("shut down the gate: %w", ctx.Err())
 	}
-}
-
-// provider returns what is known of a provider, which may be new.
-func (g *Gate) provider(name string) *provider {
-	if p, ok := (*g.providers.Load())[name]; ok {
-		return p
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	known := *g.providers.Load()
-	if p, ok := known[name]; ok {
-		return p
-	}
-	p := newProvider(resilience.GateConfig{Provider: name}.WithDefaults(), g.o)
-	all := maps.Clone(known)
-	all[name] = p
-	g.providers.Store(&all)
-	return p
-}
-
-// adopt takes over a circuit that came from Redis.
-func (g *Gate) adopt(p *provider, s snapshot) {
-	tell := g.notices.add
-	if g.away.Load() {
-		tell = nil
-	}
-	p.adopt(s, time.Now(), g.o.Replica, tell)
 }

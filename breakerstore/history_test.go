@@ -47,13 +47,13 @@ func (c sequential) step(s breakerstore.Step) (next sequential, fresh, ok bool) 
 		c = c.turn(gobreaker.StateClosed)
 		c.manual = false
 		return c, true, true
-	case s.Kind == "enter" && c.manual:
+	case s.Kind == "acquire" && c.manual:
 		return c, false, s.Code == isOpen
-	case s.Kind == "enter" && c.state == gobreaker.StateClosed:
+	case s.Kind == "acquire" && c.state == gobreaker.StateClosed:
 		return c, false, s.Code == granted && !s.Lent
-	case s.Kind == "enter" && c.lent:
+	case s.Kind == "acquire" && c.lent:
 		return c, false, s.Code == isProbing
-	case s.Kind == "enter":
+	case s.Kind == "acquire":
 		c = c.turn(gobreaker.StateHalfOpen)
 		c.lent = true
 		return c, true, s.Code == granted && s.Lent
@@ -81,7 +81,7 @@ var circuitModel = porcupine.Model{
 		before, s := state.(sequential), input.(breakerstore.Step)
 		if before.gen == 0 { // nobody knows the first one before it is seen
 			before.gen = s.Gen
-			if s.Kind == "enter" {
+			if s.Kind == "acquire" {
 				before.gen = s.After.Gen
 			}
 		}

@@ -60,8 +60,8 @@ func checkFairness(t *testing.T, counts []int) {
 	}
 }
 
-// A counter counts the scripts that a client runs, and enter.lua among them.
-type counter struct{ all, enter atomic.Int64 }
+// A counter counts the scripts that a client runs, and acquire.lua among them.
+type counter struct{ all, acquire atomic.Int64 }
 
 func (c *counter) DialHook(next redis.DialHook) redis.DialHook {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) { return next(ctx, network, addr) }
@@ -72,8 +72,8 @@ func (c *counter) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 		if cmd.Name() == "evalsha" {
 			c.all.Add(1)
 		}
-		if args := cmd.Args(); len(args) > 1 && args[1] == breakerstore.EnterSHA() {
-			c.enter.Add(1)
+		if args := cmd.Args(); len(args) > 1 && args[1] == breakerstore.AcquireSHA() {
+			c.acquire.Add(1)
 		}
 		return next(ctx, cmd)
 	}
@@ -135,11 +135,11 @@ func TestLimitHolds(t *testing.T) {
 			checkLimit(t, limit, starts)
 			checkUse(t, limit, starts)
 			checkFairness(t, counts)
-			if count.enter.Load() < int64(len(starts)) {
-				t.Fatalf("%d scripts for %d grants: they are not counted", count.enter.Load(), len(starts))
+			if count.acquire.Load() < int64(len(starts)) {
+				t.Fatalf("%d scripts for %d grants: they are not counted", count.acquire.Load(), len(starts))
 			}
 			// The calls in line when it ended had their slots for nothing.
-			if scripts := float64(count.enter.Load()-int64(2*n)) / float64(len(starts)); scripts > 1.1 {
+			if scripts := float64(count.acquire.Load()-int64(2*n)) / float64(len(starts)); scripts > 1.1 {
 				t.Errorf("%.2f scripts for each grant", scripts)
 			}
 		})

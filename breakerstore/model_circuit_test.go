@@ -12,17 +12,17 @@ import (
 
 // circuitModel says in Go what the scripts must do with a circuit.
 type circuitModel struct {
-	cfg             resilience.GateConfig
-	state           gobreaker.State
-	manual          bool
-	gen             int64
-	failures        []int64
-	retry, lease    int64
-	cooldown        time.Duration
-	paused, parked  int64
-	trips           int64
-	factor          float64
-	factorAt, lowed int64
+	cfg               resilience.GateConfig
+	state             gobreaker.State
+	manual            bool
+	gen               int64
+	failures          []int64
+	retry, lease      int64
+	cooldown          time.Duration
+	paused, suspended int64
+	trips             int64
+	factor            float64
+	factorAt, lowed   int64
 }
 
 func (m *circuitModel) open(now int64, cooldown time.Duration) {
@@ -63,18 +63,18 @@ func (m *circuitModel) recent(now int64) int {
 	return min(n, m.cfg.Failures)
 }
 
-// enter says with which code enter.lua must reply, and takes the probe.
-func (m *circuitModel) enter(now int64, patience time.Duration) (code int64, probe bool) {
+// acquire says with which code acquire.lua must reply, and takes the probe.
+func (m *circuitModel) acquire(now int64, maxWait time.Duration) (code int64, probe bool) {
 	switch {
 	case m.manual:
 		return isOpen, false
-	case m.parked > now:
-		return isParked, false
+	case m.suspended > now:
+		return isSuspended, false
 	case m.state == gobreaker.StateOpen && m.retry > now:
 		return isOpen, false
 	case m.state == gobreaker.StateHalfOpen && m.lease > now:
 		return isProbing, false
-	case m.paused-now > patience.Microseconds():
+	case m.paused-now > maxWait.Microseconds():
 		return isPaused, false
 	case m.state == gobreaker.StateClosed:
 		return granted, false
@@ -116,16 +116,16 @@ func TestCircuitScriptsAgainstTheModel(t *testing.T) {
 			m.gen = c.gen
 		}
 		rt.Repeat(map[string]func(*rapid.T){
-			"time passes": func(rt *rapid.T) {
+			"time permits": func(rt *rapid.T) {
 				s.advance(time.Duration(rapid.IntRange(1, 3000).Draw(rt, "ms")) * time.Millisecond)
 			},
-			"a call enters": func(rt *rapid.T) {
-				patience := time.Duration(rapid.IntRange(0, 2000).Draw(rt, "ms")) * time.Millisecond
+			"a call begins": func(rt *rapid.T) {
+				maxWait := time.Duration(rapid.IntRange(0, 2000).Draw(rt, "ms")) * time.Millisecond
 				gen := m.gen
-				code, probe := m.enter(s.now, patience)
-				reply := s.run(enterScript, p, p.enterArgs(patience)...)
+				code, probe := m.acquire(s.now, maxWait)
+				reply := s.run(acquireScript, p, p.acquireArgs(maxWait)...)
 				if reply[0] != code || (reply[2] == int64(1)) != probe {
-					rt.Fatalf("enter: %v, want code %d, probe %v", reply, code, probe)
+					rt.Fatalf("acquire: %v, want code %d, probe %v", reply, code, probe)
 				}
 				agree(reply)
 				if probe && m.gen == gen {
@@ -157,14 +157,14 @@ func TestCircuitScriptsAgainstTheModel(t *testing.T) {
 			"the provider asks for a pause": func(rt *rapid.T) {
 				d := time.Duration(rapid.IntRange(1, 4000).Draw(rt, "ms")) * time.Millisecond
 				m.paused = max(m.paused, s.now+d.Microseconds())
-				agree(s.run(holdScript, p, p.hold(d, false, 0, "")...))
+				agree(s.run(throttleScript, p, p.throttle(d, false, 0, "")...))
 			},
 			"it says 429": func(rt *rapid.T) {
 				if s.now-m.lowed >= resilience.SlowEvery.Microseconds() {
 					m.factor = max(m.part(s.now)*resilience.SlowBy, resilience.MinRate)
 					m.factorAt, m.lowed = s.now, s.now
 				}
-				reply := s.run(holdScript, p, p.hold(0, true, 0, "")...)
+				reply := s.run(throttleScript, p, p.throttle(0, true, 0, "")...)
 				agree(reply)
 				if got := float64(s.circuit(reply).factor) / million; got < m.factor-1e-4 || got > m.factor+1e-4 {
 					rt.Fatalf("factor %v, want %v", got, m.factor)
@@ -172,8 +172,8 @@ func TestCircuitScriptsAgainstTheModel(t *testing.T) {
 			},
 			"its quota is used up": func(rt *rapid.T) {
 				d := time.Duration(rapid.IntRange(1, 4000).Draw(rt, "ms")) * time.Millisecond
-				m.parked = max(m.parked, s.now+d.Microseconds())
-				agree(s.run(holdScript, p, p.hold(0, false, d.Microseconds(), "quota_exhausted")...))
+				m.suspended = max(m.suspended, s.now+d.Microseconds())
+				agree(s.run(throttleScript, p, p.throttle(0, false, d.Microseconds(), "quota_exhausted")...))
 			},
 			"somebody opens it": func(*rapid.T) {
 				if m.state != gobreaker.StateOpen {
@@ -183,7 +183,7 @@ func TestCircuitScriptsAgainstTheModel(t *testing.T) {
 				agree(s.run(switchScript, p, "open"))
 			},
 			"somebody closes it": func(*rapid.T) {
-				m.state, m.manual, m.failures, m.paused, m.parked = gobreaker.StateClosed, false, nil, 0, 0
+				m.state, m.manual, m.failures, m.paused, m.suspended = gobreaker.StateClosed, false, nil, 0, 0
 				m.factor, m.factorAt, m.lowed = 1, 0, 0
 				agree(s.run(switchScript, p, "close"))
 			},

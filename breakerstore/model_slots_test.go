@@ -64,7 +64,7 @@ func (m *slotsModel) late(slot, now int64) (at int64) {
 	return now
 }
 
-// enter.lua hands out the slots that the model does, which counts the calls in
+// acquire.lua hands out the slots that the model does, which counts the calls in
 // every window.
 func TestSlotScriptAgainstTheModel(t *testing.T) {
 	s := newScripted(t)
@@ -83,23 +83,23 @@ func TestSlotScriptAgainstTheModel(t *testing.T) {
 		g := &Gate{o: Options{Timeout: 5 * time.Second}, rdb: s.rdb}
 		for range rapid.IntRange(1, 60).Draw(rt, "calls") {
 			s.advance(time.Duration(rapid.IntRange(0, 300).Draw(rt, "ms")) * time.Millisecond)
-			patience := time.Duration(rapid.IntRange(0, 5000).Draw(rt, "patience")) * time.Millisecond
+			maxWait := time.Duration(rapid.IntRange(0, 5000).Draw(rt, "maxWait")) * time.Millisecond
 			slot := m.next(s.now)
 			want := int64(granted)
-			if slot-s.now > patience.Microseconds() {
+			if slot-s.now > maxWait.Microseconds() {
 				want = noSlotYet
 			} else {
 				m.starts = append(m.starts, slot)
 			}
-			reply := s.run(enterScript, p, p.enterArgs(patience)...)
+			reply := s.run(acquireScript, p, p.acquireArgs(maxWait)...)
 			if reply[0] != want || reply[1] != slot-s.now {
-				rt.Fatalf("enter: %v, want code %d, wait %d", reply, want, slot-s.now)
+				rt.Fatalf("acquire: %v, want code %d, wait %d", reply, want, slot-s.now)
 			}
 			if want == granted {
 				ahead = append(ahead, slot)
 			}
 			ahead = slices.DeleteFunc(ahead, func(at int64) bool { return at < s.now }) // those came in time
-			if len(ahead) == 0 || rapid.IntRange(0, 3).Draw(rt, "punctual") > 0 {
+			if len(ahead) == 0 || rapid.IntRange(0, 3).Draw(rt, "inTime") > 0 {
 				continue
 			}
 			i := rapid.IntRange(0, len(ahead)-1).Draw(rt, "which")
@@ -123,7 +123,7 @@ func TestSlotScriptAgainstTheModel(t *testing.T) {
 }
 
 // When the server's clock is set back, deadlines move with it: nobody waits for
-// the time that passes twice.
+// the time that permits twice.
 func TestClockSetBack(t *testing.T) {
 	s := newScripted(t)
 	rapid.Check(t, func(rt *rapid.T) {
@@ -131,18 +131,18 @@ func TestClockSetBack(t *testing.T) {
 		cfg := resilience.GateConfig{Provider: "p", Failures: 1, Limits: []resilience.Limit{{Rate: 1, Per: time.Second}}}.WithDefaults()
 		p := newProvider(cfg, Options{}.withDefaults())
 		c := s.circuit(s.run(restoreScript, p, p.restoreArgs(nil, time.Now())...))
-		if reply := s.run(enterScript, p, p.enterArgs(0)...); reply[0] != int64(granted) {
-			rt.Fatalf("enter: %v", reply)
+		if reply := s.run(acquireScript, p, p.acquireArgs(0)...); reply[0] != int64(granted) {
+			rt.Fatalf("acquire: %v", reply)
 		}
 		open := s.circuit(s.run(reportScript, p, p.reportArgs(c.gen, "failure", false)...))
 		back := time.Duration(rapid.IntRange(3600, 100_000_000).Draw(rt, "seconds")) * time.Second
 		s.advance(-back)
-		reply := s.run(enterScript, p, p.enterArgs(0)...)
+		reply := s.run(acquireScript, p, p.acquireArgs(0)...)
 		if reply[0] != int64(isOpen) || reply[1] != cfg.Cooldown.Microseconds() {
 			rt.Fatalf("after the clock was set back by %s: %v", back, reply)
 		}
 		s.advance(cfg.Cooldown)
-		reply = s.run(enterScript, p, p.enterArgs(2*time.Second)...)
+		reply = s.run(acquireScript, p, p.acquireArgs(2*time.Second)...)
 		if reply[0] != int64(granted) || reply[1].(int64) > (2*time.Second).Microseconds() {
 			rt.Fatalf("after the cooldown: %v", reply)
 		}

@@ -22,7 +22,6 @@ func outage(t *testing.T, n int, cfg resilience.GateConfig) (*testkit.RedisProce
 	redis := testkit.RedisServer(t)
 	fleet := server{url: redis.URL()}.fleet(t, n, cfg, func(o *breakerstore.Options) {
 		o.Timeout = 0
-		o.Replicas = n
 	})
 	return redis, fleet
 }
@@ -57,7 +56,7 @@ func TestHaltedRedisBlocksNobody(t *testing.T) {
 						p, err := r.Acquire(context.Background(), api)
 						longest.Store(max(longest.Load(), int64(time.Since(began))))
 						if err != nil {
-							t.Errorf("Enter: %v", err)
+							t.Errorf("Acquire: %v", err)
 							return
 						}
 						began = time.Now()
@@ -158,7 +157,8 @@ func TestLimitHoldsThroughOutages(t *testing.T) {
 		}
 	}
 	for _, interfere := range []func(){
-		func() {}, redis.Stop, redis.Cont, redis.FlushAll, func() {}, redis.Kill, redis.Restart, redis.FlushAll,
+		func() {}, func() {}, // until every replica knows how many there are
+		redis.Stop, redis.Cont, redis.FlushAll, func() {}, redis.Kill, redis.Restart, redis.FlushAll,
 	} {
 		interfere()
 		elapse(1300 * time.Millisecond)
@@ -183,12 +183,12 @@ func TestPauseHeardWithoutRedisIsHandedOver(t *testing.T) {
 	fleet[1].refuses(resilience.ReasonSuspended, time.Hour)
 }
 
-// A gate that has never heard of Redis lets calls through, within its part.
+// A gate that never reached Redis allows calls, within the limits.
 func TestWithoutRedisFromTheStart(t *testing.T) {
 	redis, _ := outage(t, 0, resilience.GateConfig{})
 	redis.Kill()
-	r := server{url: redis.URL()}.fleet(t, 1, resilience.GateConfig{Limits: []resilience.Limit{{Rate: 4, Per: time.Second}}},
-		func(o *breakerstore.Options) { o.Timeout, o.Replicas = 0, 2 })[0]
+	r := server{url: redis.URL()}.fleet(t, 1, resilience.GateConfig{Limits: []resilience.Limit{{Rate: 2, Per: time.Second}}},
+		func(o *breakerstore.Options) { o.Timeout = 0 })[0]
 	if _, err := r.Circuits(t.Context()); err == nil {
 		t.Error("Circuits: no error without any knowledge")
 	}
@@ -196,7 +196,7 @@ func TestWithoutRedisFromTheStart(t *testing.T) {
 	began := time.Now()
 	r.call(2, succeeded)
 	if took := time.Since(began); took < 900*time.Millisecond {
-		t.Errorf("two calls took %s, but its part is two a second", took)
+		t.Errorf("two calls took %s, but the limit is two a second", took)
 	}
 	if c := r.circuit(); c.Rate != 2 {
 		t.Errorf("circuit %+v", c)

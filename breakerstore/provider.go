@@ -1,13 +1,16 @@
 package breakerstore
 
+// What a replica knows of one provider.
+
 import (
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/sony/gobreaker/v2"
 
-	"backstop/lead"
 	"backstop/resilience"
 )
 
@@ -20,33 +23,33 @@ type provider struct {
 	spacing time.Duration
 	longest time.Duration // of the limits' windows, with its guard
 	keep    int           // slots to remember
-	limits  []any         // as arguments of enter.lua
-	line    line
+	limits  []any         // as arguments of acquire.lua
+	queue   queue
 
-	view  atomic.Pointer[view] // nil until Redis was heard for the first time
-	calls atomic.Int64         // good ones not yet reported, for the failure ratio
-	alone atomic.Int64         // calls made while Redis was away
-	owes  atomic.Bool          // Redis lost the slots; ours must be entered again
+	circuit   atomic.Pointer[circuit] // nil until Redis first answered
+	calls     atomic.Int64            // good ones not yet reported, for the failure ratio
+	alone     atomic.Int64            // calls made while Redis was away
+	slotsLost atomic.Bool             // Redis lost the slots; ours must be recorded again
 
-	mu      sync.Mutex // guards what follows, and the order of views and transitions
+	mu      sync.Mutex // guards what follows, and the order of circuits and transitions
 	told    gobreaker.State
-	barren  time.Time // no slot is free before this time
+	full    time.Time // no slot is free before this time
 	retryAt time.Time // what the last caller was told for whom there was no slot
 }
 
-// seenFor is how long a replica counts that is not heard of.
-const seenFor = 10 * time.Second
+// replicaTTL is how long a replica counts that gives no sign of life.
+const replicaTTL = 10 * time.Second
 
 // reserved is how many slots the fleet may have reserved in advance and still
 // find the past ones.
 const reserved = 64
 
-// spread is over how many times the patience refused callers are spread.
-const spread = 5
+// retrySpread is over how many times MaxWait the refused callers' retries are spread.
+const retrySpread = 5
 
 func newProvider(cfg resilience.GateConfig, o Options) *provider {
 	p := &provider{cfg: cfg, spacing: resilience.Spacing(cfg.Limits)}
-	for _, part := range []string{"circuit", "failures", "reporters", "calls", "slots"} {
+	for _, part := range []string{"circuit", "failures", "calls", "slots"} {
 		p.keys = append(p.keys, o.Prefix+":gate:{"+cfg.Provider+"}:"+part)
 	}
 	p.head = []any{channel(o.Prefix), cfg.Provider, o.Replica}
@@ -63,6 +66,27 @@ func channel(prefix string) string { return prefix + ":gate:events" }
 
 func replicasKey(prefix string) string { return prefix + ":gate:replicas" }
 
+// provider returns what is known of a provider, which may be new.
+func (g *Gate) provider(name string) *provider {
+	if p, ok := (*g.providers.Load())[name]; ok {
+		return p
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	known := *g.providers.Load()
+	if p, ok := known[name]; ok {
+		return p
+	}
+	p := newProvider(resilience.GateConfig{Provider: name}.WithDefaults(), g.o)
+	all := maps.Clone(known)
+	all[name] = p
+	g.providers.Store(&all)
+	return p
+}
+
+// all lists the known providers.
+func (g *Gate) all() []*provider { return slices.Collect(maps.Values(*g.providers.Load())) }
+
 func (p *provider) limited() bool { return p.keep > 0 }
 
 // fingerprint stands for the key in use, also if there is none.
@@ -71,10 +95,6 @@ func (p *provider) fingerprint() string {
 		return "-"
 	}
 	return p.cfg.Fingerprint
-}
-
-func (p *provider) args(more []any) []any {
-	return append(append(make([]any, 0, len(p.head)+len(more)), p.head...), more...)
 }
 
 // keepFor is how long a slot matters.
@@ -90,53 +110,24 @@ func (p *provider) lateness() time.Duration {
 	return guard / 2
 }
 
-// enterArgs are the arguments of enter.lua.
-func (p *provider) enterArgs(patience time.Duration) []any {
-	args := []any{
-		p.fingerprint(), max(patience, 0).Microseconds(), (2*p.cfg.MaxWait + time.Second).Microseconds(),
-		p.cfg.Lease().Microseconds(), int64(resilience.Climb * million), p.spacing.Microseconds(),
-		p.keepFor().Microseconds(), p.keep,
+// maxAhead is how many slots a replica may reserve in advance: few, and fewer
+// when the fleet's slots would fill the shortest window or reach too far into the
+// other callers' MaxWait. share is how far apart this replica's slots are.
+func (p *provider) maxAhead(share time.Duration) int {
+	bound := p.cfg.MaxWait / 2
+	for _, l := range p.cfg.Limits {
+		bound = min(bound, l.Per)
 	}
-	return append(args, p.limits...)
+	if 2*share > bound {
+		return 1
+	}
+	return 2
 }
 
-// reportArgs are the arguments of report.lua.
-func (p *provider) reportArgs(gen int64, outcome string, probe bool) []any {
-	var calls int64
-	if p.cfg.FailureRatio > 0 {
-		calls = p.calls.Swap(0) + 1
-	}
-	return []any{
-		gen, outcome, flag(probe), p.cfg.Failures, p.cfg.Window.Microseconds(), p.cfg.Window.String(),
-		p.cfg.Cooldown.Microseconds(), p.cfg.MaxCooldown.Microseconds(), max(p.cfg.MinReplicas, 1),
-		int64(p.cfg.FailureRatio * million), p.cfg.MinCalls, calls,
-	}
-}
-
-// holdArgs are the arguments of hold.lua; ok is false when r asks for nothing.
-func (p *provider) holdArgs(r resilience.Result, now time.Time) (args []any, ok bool) {
-	pause := p.cfg.PauseFor(r)
-	slow := r.Class == lead.ClassRateLimited
-	var park int64
-	if until := p.cfg.SuspendUntil(r, now); until.Equal(resilience.Indefinitely) {
-		park = -1
-	} else if !until.IsZero() {
-		park = max(until.Sub(now).Microseconds(), 1)
-	}
-	return p.hold(pause, slow, park, string(r.Class)), pause > 0 || slow || park != 0
-}
-
-func (p *provider) hold(pause time.Duration, slow bool, park int64, class string) []any {
-	return []any{
-		pause.Microseconds(), flag(slow), int64(resilience.SlowBy * million), int64(resilience.MinRate * million),
-		int64(resilience.Climb * million), resilience.SlowEvery.Microseconds(), park, class, p.fingerprint(),
-	}
-}
-
-// brief is how many calls fill the shortest window, if it is a second at most.
+// burst is how many calls fill the shortest window, if it is a second at most.
 // A Redis that lost the slots begins with it full: the replicas need a moment to
-// enter what they know.
-func (p *provider) brief() int {
+// record what they know.
+func (p *provider) burst() int {
 	n := 0
 	for _, l := range p.cfg.Limits {
 		if l.Per <= time.Second {
@@ -146,47 +137,19 @@ func (p *provider) brief() int {
 	return n
 }
 
-// restoreArgs are the arguments of restore.lua: all that v, which may be nil,
-// knows, as durations from now.
-func (p *provider) restoreArgs(v *view, now time.Time) []any {
-	spent := 0
-	if v == nil {
-		v = &view{snapshot: snapshot{factor: million}, seen: now}
-	} else {
-		spent = p.brief()
-	}
-	left := func(t time.Time) int64 { return max(t.Sub(now).Microseconds(), 0) }
-	ago := v.now - v.since + now.Sub(v.seen).Microseconds()
-	if v.since == 0 {
-		ago = 0
-	}
-	return []any{
-		v.ver, v.gen, int(v.state), flag(v.manual), left(v.retryAt), v.cooldown, left(v.pausedUntil), left(v.suspendedUntil),
-		v.trips, int64(v.part(now) * million), v.suspendedFor, v.auth, v.replica, v.cause, ago,
-		spent, p.keep, p.keepFor().Microseconds(),
-	}
-}
-
-func flag(b bool) string {
-	if b {
-		return "1"
-	}
-	return "0"
-}
-
-// adopt makes s the replica's view, unless it knows a newer one, and tells of the
+// adopt makes s the replica's circuit, unless it knows a newer one, and tells of the
 // transition, if there is one. tell is nil while the local gate decides.
 func (p *provider) adopt(s snapshot, seen time.Time, replica string, tell func(resilience.Transition)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	old := p.view.Load()
+	old := p.circuit.Load()
 	if old != nil && s.ver <= old.ver {
 		return
 	}
-	p.barren = time.Time{}
-	p.view.Store(look(s, seen, p.fingerprint()))
+	p.full = time.Time{}
+	p.circuit.Store(newCircuit(s, seen, p.fingerprint()))
 	if old != nil && s.epoch != old.epoch && p.limited() {
-		p.owes.Store(true)
+		p.slotsLost.Store(true)
 	}
 	if old == nil {
 		p.told = s.state // what was so before this replica came is no transition
@@ -200,8 +163,8 @@ func (p *provider) adopt(s snapshot, seen time.Time, replica string, tell func(r
 	}
 }
 
-// decided makes a change of the local gate the one to tell of.
-func (p *provider) decided(t resilience.Transition, tell func(resilience.Transition)) {
+// changedAlone tells of a change of the local gate.
+func (p *provider) changedAlone(t resilience.Transition, tell func(resilience.Transition)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if t.From = p.told; t.From != t.To {
@@ -214,64 +177,40 @@ func (p *provider) decided(t resilience.Transition, tell func(resilience.Transit
 func (p *provider) resume(now time.Time, tell func(resilience.Transition)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	v := p.view.Load()
-	if v == nil || p.told == v.state {
+	c := p.circuit.Load()
+	if c == nil || p.told == c.state {
 		return
 	}
 	tell(resilience.Transition{
-		Provider: p.cfg.Provider, From: p.told, To: v.state, At: now.UTC(), Reason: "the shared state is back",
+		Provider: p.cfg.Provider, From: p.told, To: c.state, At: now.UTC(), Reason: "the shared state is back",
 	})
-	p.told = v.state
+	p.told = c.state
 }
 
 // noSlot is the refusal of a call that cannot have a slot before at. Those that
 // are refused after it are told later times, every apart, so that they do not all
-// come back at once; what they are told is no queue, and does not grow for ever.
+// come back at once. These times reserve nothing, and do not grow for ever.
 func (p *provider) noSlot(at time.Time, every time.Duration) *resilience.Refusal {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	next := p.retryAt.Add(every)
-	if next.Before(at) || next.Sub(at) > spread*p.cfg.MaxWait {
+	if next.Before(at) || next.Sub(at) > retrySpread*p.cfg.MaxWait {
 		next = at
 	}
 	p.retryAt = next
 	return &resilience.Refusal{Provider: p.cfg.Provider, Reason: resilience.ReasonRate, RetryAt: wall(next)}
 }
 
-// isBarren notes that no slot is free before at.
-func (p *provider) isBarren(at time.Time) {
+// setFull notes that no slot is free before at.
+func (p *provider) setFull(at time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.barren = at
+	p.full = at
 }
 
-// barrenUntil is before when no slot is free, as far as it is known.
-func (p *provider) barrenUntil() time.Time {
+// fullUntil is before when no slot is free, as far as it is known.
+func (p *provider) fullUntil() time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.barren
-}
-
-// parseEvent reads a message of the channel.
-func parseEvent(text string) (provider string, s snapshot, err error) {
-	for i := range len(text) {
-		if text[i] == '\t' {
-			s, err = parseSnapshot(text[i+1:])
-			return text[:i], s, err
-		}
-	}
-	return "", snapshot{}, errReply
-}
-
-// holdsOf are the arguments of hold.lua for the pause and parking that the local
-// gate knows; ok is false when there are none.
-func (p *provider) holdsOf(c resilience.Circuit, now time.Time) (args []any, ok bool) {
-	pause := max(c.PausedUntil.Sub(now), 0)
-	var park int64
-	if c.SuspendedUntil.Equal(resilience.Indefinitely) {
-		park = -1
-	} else if c.SuspendedUntil.After(now) {
-		park = c.SuspendedUntil.Sub(now).Microseconds()
-	}
-	return p.hold(pause, false, park, c.SuspendedFor), pause > 0 || park != 0
+	return p.full
 }

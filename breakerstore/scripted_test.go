@@ -54,7 +54,7 @@ func (s *scripted) run(script *redis.Script, p *provider, args ...any) []any {
 
 func (s *scripted) circuit(reply []any) snapshot {
 	s.t.Helper()
-	c, err := circuitOf(reply)
+	c, err := snapshotOf(reply)
 	if err != nil {
 		s.t.Fatalf("reply %v: %v", reply, err)
 	}

@@ -1,5 +1,7 @@
 package breakerstore
 
+// The scripts, and running them.
+
 import (
 	"context"
 	_ "embed" // for the scripts
@@ -9,41 +11,41 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// The scripts. Each but beat begins with lib.
+// The scripts. Each but heartbeat begins with lib.
 var (
 	//go:embed lua/lib.lua
 	lib string
 	//go:embed lua/read.lua
 	readLua string
-	//go:embed lua/enter.lua
-	enterLua string
-	//go:embed lua/late.lua
-	lateLua string
+	//go:embed lua/acquire.lua
+	acquireLua string
+	//go:embed lua/move.lua
+	moveLua string
 	//go:embed lua/report.lua
 	reportLua string
 	//go:embed lua/count.lua
 	countLua string
-	//go:embed lua/hold.lua
-	holdLua string
+	//go:embed lua/throttle.lua
+	throttleLua string
 	//go:embed lua/switch.lua
 	switchLua string
 	//go:embed lua/restore.lua
 	restoreLua string
 	//go:embed lua/spend.lua
 	spendLua string
-	//go:embed lua/beat.lua
-	beatLua string
+	//go:embed lua/heartbeat.lua
+	heartbeatLua string
 
-	readScript    = redis.NewScript(lib + readLua)
-	enterScript   = redis.NewScript(lib + enterLua)
-	lateScript    = redis.NewScript(lib + lateLua)
-	reportScript  = redis.NewScript(lib + reportLua)
-	countScript   = redis.NewScript(lib + countLua)
-	holdScript    = redis.NewScript(lib + holdLua)
-	switchScript  = redis.NewScript(lib + switchLua)
-	restoreScript = redis.NewScript(lib + restoreLua)
-	spendScript   = redis.NewScript(lib + spendLua)
-	beatScript    = redis.NewScript(beatLua)
+	readScript      = redis.NewScript(lib + readLua)
+	acquireScript   = redis.NewScript(lib + acquireLua)
+	moveScript      = redis.NewScript(lib + moveLua)
+	reportScript    = redis.NewScript(lib + reportLua)
+	countScript     = redis.NewScript(lib + countLua)
+	throttleScript  = redis.NewScript(lib + throttleLua)
+	switchScript    = redis.NewScript(lib + switchLua)
+	restoreScript   = redis.NewScript(lib + restoreLua)
+	spendScript     = redis.NewScript(lib + spendLua)
+	heartbeatScript = redis.NewScript(heartbeatLua)
 )
 
 var errReply = errors.New("reply of an unknown form")
@@ -61,6 +63,11 @@ func (g *Gate) run(ctx context.Context, s *redis.Script, p *provider, args ...an
 	return reply, nil
 }
 
+// args puts the arguments that every script gets before more.
+func (p *provider) args(more []any) []any {
+	return append(append(make([]any, 0, len(p.head)+len(more)), p.head...), more...)
+}
+
 // integer is the i-th value of a reply.
 func integer(reply []any, i int) (int64, error) {
 	if i < len(reply) {
@@ -69,12 +76,4 @@ func integer(reply []any, i int) (int64, error) {
 		}
 	}
 	return 0, fmt.Errorf("value %d: %w", i, errReply)
-}
-
-// circuitOf is the circuit that a reply ends with.
-func circuitOf(reply []any) (snapshot, error) {
-	if text, ok := reply[len(reply)-1].(string); ok {
-		return parseSnapshot(text)
-	}
-	return snapshot{}, errReply
 }

@@ -1,5 +1,7 @@
 package breakerstore
 
+// Slots: the times at which calls of a limited provider may start.
+
 import (
 	"context"
 	"fmt"
@@ -8,18 +10,18 @@ import (
 	"backstop/resilience"
 )
 
-// The codes with which enter.lua replies.
+// The codes with which acquire.lua replies.
 const (
 	granted = iota
 	missing
 	isOpen
 	isProbing
 	isPaused
-	isParked
+	isSuspended
 	noSlotYet
 )
 
-// A slot is the reply of enter.lua.
+// A slot is the reply of acquire.lua.
 type slot struct {
 	code     int64
 	wait     time.Duration // until the slot, or until it is worth asking again; negative: somebody has to act
@@ -30,13 +32,13 @@ type slot struct {
 	received time.Time
 }
 
-// takeSlot runs enter.lua.
-func (g *Gate) takeSlot(ctx context.Context, p *provider, patience time.Duration) (slot, error) {
-	reply, err := g.run(ctx, enterScript, p, p.enterArgs(patience)...)
+// takeSlot runs acquire.lua.
+func (g *Gate) takeSlot(ctx context.Context, p *provider, maxWait time.Duration) (slot, error) {
+	reply, err := g.run(ctx, acquireScript, p, p.acquireArgs(maxWait)...)
 	if err != nil {
 		return slot{}, fmt.Errorf("reserve a slot: %w", err)
 	}
-	s := slot{received: time.Now()}
+	s := slot{received: g.o.Now()}
 	if s.code, err = integer(reply, 0); err != nil || s.code == missing {
 		return s, err
 	}
@@ -48,24 +50,24 @@ func (g *Gate) takeSlot(ctx context.Context, p *provider, patience time.Duration
 	if err != nil {
 		return s, err
 	}
-	circuit, err := circuitOf(reply)
+	c, err := snapshotOf(reply)
 	if err != nil {
 		return s, err
 	}
-	s.wait, s.probe, s.gen = micros(wait), probe == 1, circuit.gen
-	s.epoch = circuit.epoch
-	s.at = circuit.now + wait
+	s.wait, s.probe, s.gen = micros(wait), probe == 1, c.gen
+	s.epoch = c.epoch
+	s.at = c.now + wait
 	if s.code == granted && p.limited() {
 		// For the day Redis is away. The slot counts from now on, also before it has come.
 		g.local.Spend(p.cfg.Provider, s.received.Add(s.wait))
 	}
-	g.adopt(p, circuit)
+	g.adopt(p, c)
 	return s, nil
 }
 
-// moveSlot moves a slot to now whose caller is late by so much that a limit could
-// be broken, and returns the new time by Redis's clock; 0 if a limit would be
-// broken all the same, and the slot is lost.
+// moveSlot moves a slot to now whose caller is so late that a limit could be
+// broken, and returns the new time by Redis's clock; 0 if a limit would be broken
+// all the same, and the slot is lost.
 func (g *Gate) moveSlot(ctx context.Context, p *provider, s slot, late time.Duration) (at int64, err error) {
 	args := []any{s.at}
 	for _, l := range p.cfg.Limits {
@@ -73,9 +75,7 @@ func (g *Gate) moveSlot(ctx context.Context, p *provider, s slot, late time.Dura
 			args = append(args, l.Rate, (l.Per + l.Guard()/2).Microseconds())
 		}
 	}
-	reply, err := ask(ctx, g, g.o.Timeout, func(ctx context.Context) ([]any, error) {
-		return g.run(ctx, lateScript, p, args...)
-	}, nil)
+	reply, err := g.runBounded(ctx, moveScript, p, args...)
 	if err != nil {
 		return 0, fmt.Errorf("move a slot: %w", err)
 	}
@@ -101,44 +101,34 @@ func (s slot) refusal(provider string, now time.Time) *resilience.Refusal {
 	return r
 }
 
-// giveBack lets somebody else have the probe that came with a slot. The slot
-// itself passes unused.
-func (g *Gate) giveBack(p *provider, s slot) {
-	if s.code == granted && s.probe {
-		(&pass{gate: g, p: p, gen: s.gen, probe: true}).Done(resilience.Result{})
-	}
-}
-
-// payDebt enters this replica's recent calls again into a Redis that lost them.
-func (g *Gate) payDebt(ctx context.Context, p *provider) error {
-	if !p.owes.CompareAndSwap(true, false) {
+// restoreSlots records this replica's recent calls again in a Redis that lost them.
+func (g *Gate) restoreSlots(ctx context.Context, p *provider) error {
+	if !p.slotsLost.CompareAndSwap(true, false) {
 		return nil
 	}
-	if err := g.enterSpent(ctx, p, g.local.Spent(p.cfg.Provider), 0, 0); err != nil {
-		p.owes.Store(true)
+	if err := g.spend(ctx, p, g.local.Spent(p.cfg.Provider), 0, 0); err != nil {
+		p.slotsLost.Store(true)
 		return err
 	}
 	return nil
 }
 
-// enterSpentAlone enters the calls that were made while this replica was away.
-func (g *Gate) enterSpentAlone(ctx context.Context, p *provider, since time.Time) error {
+// spendAlone records the calls that were made while this replica was without Redis.
+func (g *Gate) spendAlone(ctx context.Context, p *provider, away time.Duration) error {
 	n := min(int(p.alone.Swap(0)), g.local.Spent(p.cfg.Provider))
 	share := p.spacing * time.Duration(g.replicas.Load())
-	ahead := share * time.Duration(p.outstanding(share))
-	return g.enterSpent(ctx, p, n, p.brief(), time.Since(since)-ahead)
+	ahead := share * time.Duration(p.maxAhead(share))
+	return g.spend(ctx, p, n, p.burst(), away-ahead)
 }
 
-// enterSpent enters n calls as made now; spend.lua says what brief and away are.
-func (g *Gate) enterSpent(ctx context.Context, p *provider, n, brief int, away time.Duration) error {
-	if n+brief == 0 || !p.limited() {
+// spend records n calls as made now; spend.lua says what burst and away are.
+func (g *Gate) spend(ctx context.Context, p *provider, n, burst int, away time.Duration) error {
+	if n+burst == 0 || !p.limited() {
 		return nil
 	}
-	_, err := ask(ctx, g, g.o.Timeout, func(ctx context.Context) ([]any, error) {
-		return g.run(ctx, spendScript, p, n, p.keep, p.keepFor().Microseconds(), brief, away.Microseconds())
-	}, nil)
+	_, err := g.runBounded(ctx, spendScript, p, n, p.keep, p.keepFor().Microseconds(), burst, away.Microseconds())
 	if err != nil {
-		return fmt.Errorf("enter the calls made meanwhile: %w", err)
+		return fmt.Errorf("record the calls made meanwhile: %w", err)
 	}
 	return nil
 }

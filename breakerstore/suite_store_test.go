@@ -2,6 +2,7 @@ package breakerstore_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -50,7 +51,7 @@ var storeSuite = map[string]func(*testing.T, server){
 		if err := rdb.ScriptFlush(t.Context()).Err(); err != nil {
 			t.Fatal(err)
 		}
-		fleet[0].soon("puts the parking back", func() bool { return !fleet[0].circuit().SuspendedUntil.IsZero() })
+		fleet[0].soon("puts the suspension back", func() bool { return !fleet[0].circuit().SuspendedUntil.IsZero() })
 		if err := fleet[1].Close(t.Context(), api); err != nil {
 			t.Fatal(err)
 		}
@@ -95,6 +96,30 @@ var storeSuite = map[string]func(*testing.T, server){
 		r.sees(gobreaker.StateClosed)
 		r.call(1, succeeded)
 	},
+	"a replica decides by the clock that it was given": func(t *testing.T, s server) {
+		var ahead atomic.Int64
+		r := s.fleet(t, 1, resilience.GateConfig{Cooldown: time.Hour}, func(o *breakerstore.Options) {
+			o.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+			o.Poll = time.Hour
+		})[0]
+		r.call(5, failed)
+		if left := time.Until(r.refusal().RetryAt); left < 59*time.Minute || left > time.Hour {
+			t.Fatalf("the circuit opens in %s", left)
+		}
+		rdb := s.client(t)
+		if err := rdb.FlushAll(t.Context()).Err(); err != nil { // only a call of Redis puts the circuit back
+			t.Fatal(err)
+		}
+		r.refusal()
+		if n := rdb.Exists(t.Context(), "backstop:gate:{"+api+"}:circuit").Val(); n != 0 {
+			t.Fatal("a refusal by the replica's own knowledge called Redis")
+		}
+		ahead.Store(int64(61 * time.Minute))
+		r.call(1, succeeded) // the cooldown is over: Redis gives the probe
+		if c := r.circuit(); c.State != "closed" {
+			t.Fatalf("after the probe: %+v", c)
+		}
+	},
 	"every key has an expiry and the prefix": func(t *testing.T, s server) {
 		fleet := s.fleet(t, 2, resilience.GateConfig{
 			Limits: []resilience.Limit{{Rate: 100, Per: time.Second}}, FailureRatio: 1, MinCalls: 100,
@@ -103,7 +128,7 @@ var storeSuite = map[string]func(*testing.T, server){
 		rdb := s.client(t)
 		fleet[0].soon("is counted", func() bool { return rdb.Exists(t.Context(), "tenant-7:gate:replicas").Val() == 1 })
 		keys := rdb.Keys(t.Context(), "*").Val()
-		want := []string{"circuit", "failures", "reporters", "calls", "slots"}
+		want := []string{"circuit", "failures", "calls", "slots"}
 		if len(keys) != len(want)+1 {
 			t.Fatalf("keys %q", keys)
 		}

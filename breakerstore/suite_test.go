@@ -8,7 +8,7 @@ import (
 // The suite runs on a real Redis, on a cluster, and on the one of embedded mode.
 func TestGate(t *testing.T) {
 	suite := maps.Clone(circuitSuite)
-	maps.Copy(suite, holdSuite)
+	maps.Copy(suite, limitSuite)
 	maps.Copy(suite, storeSuite)
 	for kind, start := range map[string]func(*testing.T) server{"redis": realRedis, "miniredis": miniRedis} {
 		t.Run(kind, func(t *testing.T) {

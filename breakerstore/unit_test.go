@@ -34,23 +34,23 @@ func FuzzParseEvent(f *testing.F) {
 		if c.state < 0 || c.state > 2 || strings.Contains(name, "\t") {
 			t.Fatalf("%q: provider %q, circuit %+v", text, name, c)
 		}
-		look(c, time.Now(), "-").refuse(name, time.Now())
+		newCircuit(c, time.Now(), "-").refuse(name, time.Now())
 	})
 }
 
-func TestLine(t *testing.T) {
+func TestQueue(t *testing.T) {
 	for name, test := range map[string]func(*testing.T){
 		"first come, first served, and not more than a few ahead": func(t *testing.T) {
-			var l line
+			var q queue
 			var order []int
 			for range 2 {
-				if _, ok, err := l.join(t.Context(), 2, time.Now(), time.Now(), 0); !ok || err != nil {
+				if _, ok, err := q.join(t.Context(), 2, time.Now(), time.Now(), 0); !ok || err != nil {
 					t.Fatalf("join: %v, %v", ok, err)
 				}
 			}
 			for i := range 5 {
 				go func() {
-					if _, ok, err := l.join(t.Context(), 2, time.Now(), time.Now().Add(time.Minute), 0); !ok || err != nil {
+					if _, ok, err := q.join(t.Context(), 2, time.Now(), time.Now().Add(time.Minute), 0); !ok || err != nil {
 						t.Errorf("join: %v, %v", ok, err)
 					}
 					order = append(order, i)
@@ -58,7 +58,7 @@ func TestLine(t *testing.T) {
 				synctest.Wait()
 			}
 			for i := range 5 {
-				l.leave()
+				q.leave()
 				synctest.Wait()
 				if len(order) != i+1 || order[i] != i {
 					t.Fatalf("after %d have left: %v", i+1, order)
@@ -66,11 +66,11 @@ func TestLine(t *testing.T) {
 			}
 		},
 		"fewer are let in as soon as fewer may be": func(t *testing.T) {
-			var l line
+			var q queue
 			in := 0
 			for _, most := range []int{2, 2, 2, 1} {
 				go func() {
-					if _, ok, err := l.join(t.Context(), most, time.Now(), time.Now().Add(time.Minute), 0); !ok || err != nil {
+					if _, ok, err := q.join(t.Context(), most, time.Now(), time.Now().Add(time.Minute), 0); !ok || err != nil {
 						t.Errorf("join: %v, %v", ok, err)
 					}
 					in++
@@ -78,28 +78,28 @@ func TestLine(t *testing.T) {
 				synctest.Wait()
 			}
 			for i, want := range []int{2, 3, 4} {
-				l.leave()
+				q.leave()
 				if synctest.Wait(); in != want {
 					t.Fatalf("after %d of two have left, %d came in", i+1, in)
 				}
 			}
 		},
 		"a wait that would be in vain is not begun": func(t *testing.T) {
-			var l line
+			var q queue
 			now := time.Now()
-			if _, ok, _ := l.join(t.Context(), 1, now, now.Add(time.Second), time.Second); !ok {
+			if _, ok, _ := q.join(t.Context(), 1, now, now.Add(time.Second), time.Second); !ok {
 				t.Fatal("the first one does not get in")
 			}
 			began := time.Now()
-			k, ok, err := l.join(t.Context(), 1, now, now.Add(900*time.Millisecond), time.Second)
+			k, ok, err := q.join(t.Context(), 1, now, now.Add(900*time.Millisecond), time.Second)
 			if k != 1 || ok || err != nil || time.Since(began) != 0 {
 				t.Fatalf("join: %d, %v, %v after %s", k, ok, err, time.Since(began))
 			}
 		},
-		"who goes away or waits too long makes room": func(t *testing.T) {
-			var l line
-			join := func(ctx context.Context, patience time.Duration) (bool, error) {
-				_, ok, err := l.join(ctx, 1, time.Now(), time.Now().Add(patience), 0)
+		"callers that go away or wait too long make room": func(t *testing.T) {
+			var q queue
+			join := func(ctx context.Context, maxWait time.Duration) (bool, error) {
+				_, ok, err := q.join(ctx, 1, time.Now(), time.Now().Add(maxWait), 0)
 				return ok, err
 			}
 			if ok, err := join(t.Context(), 0); !ok || err != nil {
@@ -113,7 +113,7 @@ func TestLine(t *testing.T) {
 			if ok, err := join(t.Context(), time.Second); ok || err != nil {
 				t.Fatalf("join: %v, %v", ok, err)
 			}
-			l.leave()
+			q.leave()
 			if ok, err := join(t.Context(), 0); !ok || err != nil {
 				t.Fatalf("join: %v, %v", ok, err)
 			}

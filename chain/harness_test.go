@@ -159,14 +159,9 @@ func (g *scriptedGate) Acquire(ctx context.Context, name string) (resilience.Per
 	return scriptedPermit{g}, nil
 }
 
-func (g *scriptedGate) Circuits(context.Context) ([]resilience.Circuit, error) { return nil, nil }
-func (g *scriptedGate) Open(context.Context, string) error                     { return nil }
-func (g *scriptedGate) Close(context.Context, string) error                    { return nil }
-
 type scriptedPermit struct{ gate *scriptedGate }
 
 func (p scriptedPermit) Done(r resilience.Result) { p.gate.done = append(p.gate.done, r) }
-func (scriptedPermit) Probe() bool                { return false }
 
 // A course is one lead on its way along a chain.
 type course struct {

@@ -135,11 +135,10 @@ type Circuit struct {
 
 	// Off unless set: a share of failures that opens it as well, once there were
 	// MinCalls calls in the window; the longest cooldown, which then doubles after each
-	// failed probe; how many replicas must have seen failures.
+	// failed probe.
 	Ratio       float64       `koanf:"ratio" yaml:"ratio,omitempty"`
 	MinCalls    int           `koanf:"min_calls" yaml:"min_calls,omitempty"`
 	MaxCooldown time.Duration `koanf:"max_cooldown" yaml:"max_cooldown,omitempty"`
-	MinReplicas int           `koanf:"min_replicas" yaml:"min_replicas,omitempty"`
 }
 
 // Defaults is the configuration when nothing is configured, without providers:

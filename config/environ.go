@@ -40,6 +40,9 @@ func (l *loader) readEnviron() {
 		}
 		origin := fromEnviron + name
 		key := l.renamed(strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(name, Prefix), "__", ".")), origin)
+		if l.removed(key, origin) {
+			continue
+		}
 		t, err := typeOf(key)
 		if err != nil && serviceLink.MatchString(kv) {
 			continue

@@ -131,6 +131,29 @@ func TestAnOldNameWorksForAVersionAndWarns(t *testing.T) {
 	}
 }
 
+func TestARemovedKeyIsIgnoredWithAWarning(t *testing.T) {
+	const what = "providers.hunter.circuit.min_replicas: was removed and does nothing: delete it; the next version does not know it"
+	for name, tt := range map[string]struct {
+		content string
+		environ []string
+		where   string
+	}{
+		"in the file":                {"providers:\n  hunter:\n    circuit: {min_replicas: 2, failures: 7}\n", nil, "backstop.yaml:3"},
+		"in the environment":         {"providers: {hunter: {circuit: {failures: 7}}}", []string{"BACKSTOP_PROVIDERS__HUNTER__CIRCUIT__MIN_REPLICAS=two"}, "environment variable BACKSTOP_PROVIDERS__HUNTER__CIRCUIT__MIN_REPLICAS"},
+		"in YAML in the environment": {"", []string{"BACKSTOP_PROVIDERS={hunter: {circuit: {failures: 7, min_replicas: 2}}}"}, "environment variable BACKSTOP_PROVIDERS"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, warnings, err := loadWarned(t, tt.content, tt.environ...)
+			if err != nil || c.Providers["hunter"].Circuit.Failures != 7 {
+				t.Errorf("got %v, %+v", err, c.Providers["hunter"].Circuit)
+			}
+			if want := []string{tt.where + ": " + what}; !slices.Equal(warnings, want) {
+				t.Errorf("warnings %q\nwant     %q", warnings, want)
+			}
+		})
+	}
+}
+
 func TestTheOldAndThePresentNameTogetherAreAnError(t *testing.T) {
 	for name, tt := range map[string]struct {
 		content string

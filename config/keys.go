@@ -12,7 +12,8 @@ import (
 )
 
 // index notes where every key below path was given, reports those that do not
-// exist, and gives those that were renamed their present name.
+// exist, and gives those that were renamed their present name,
+// and takes out those that were removed.
 func (l *loader) index(n *yaml.Node, t reflect.Type, path string, origin func(*yaml.Node) string) {
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias
@@ -32,6 +33,11 @@ func (l *loader) index(n *yaml.Node, t reflect.Type, path string, origin func(*y
 					continue
 				}
 				name.Value = present
+			}
+			if l.removed(key, origin(name)) {
+				n.Content = slices.Delete(n.Content, i, i+2)
+				i -= 2
+				continue
 			}
 			l.origin[key] = origin(name)
 			child, known := childType(t, name.Value)

@@ -114,7 +114,6 @@ func (l *loader) provider(key string, p Provider) {
 	if c := p.Circuit; c.MaxCooldown != 0 && c.MaxCooldown < c.Cooldown {
 		l.problem(key+".circuit.max_cooldown", "is %s, shorter than the cooldown of %s", c.MaxCooldown, c.Cooldown)
 	}
-	l.count(key+".circuit.min_replicas", p.Circuit.MinReplicas, 0, 1_000_000)
 }
 
 // spending checks what a provider is asked for and may cost.

@@ -93,7 +93,7 @@ func TestACircuitIsOpenForEveryReplicaAndSwitchedByHand(t *testing.T) {
 	f.run(2, workerPackage, "circuits", "open", "hunterr")
 }
 
-func TestARefusedKeyParksTheProviderUntilTheKeyChanges(t *testing.T) {
+func TestARefusedKeySuspendsTheProviderUntilTheKeyChanges(t *testing.T) {
 	f := newFleet(t, "sqlite", "keys: {clearbit: right-key}\n")
 	w := f.workers(1)[0]
 	f.run(0, enqueuePackage, "file", f.write("leads.csv", csvOf(40)))

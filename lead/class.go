@@ -22,7 +22,7 @@ const (
 
 // The classes of trail entries that are no answer.
 const (
-	ClassSkip     Class = "skip"     // the gate refused: circuit open, provider parked
+	ClassSkip     Class = "skip"     // the gate refused: circuit open, provider suspended
 	ClassFallback Class = "fallback" // the lead went to the fallback
 	ClassCrash    Class = "crash"    // a run of the lead ended without a word; its worker died, or Redis lost the reply
 )

@@ -18,7 +18,7 @@ type PanicError struct {
 
 func (e *PanicError) Error() string { return "a provider's client panicked" }
 
-// A Timeout says how long a call may take. It is asked when the call has its permit,
+// A Timeout says how long a call may take. It is called when the call has its permit,
 // for which it may have waited. With an error the call is not made.
 type Timeout func() (time.Duration, error)
 

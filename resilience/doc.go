@@ -1,16 +1,22 @@
-// Package resilience decides what an answer's class means: whether to retry and
-// when, whether to go on to the next provider, and when to give up.
+// Package resilience guards one call of a provider: its circuit, its rate limits, and
+// what the provider asks for by its answers.
 //
-// [Chain.Walk] takes one lead along the providers. Every call passes a [Gate],
-// which knows the circuits and the rate limits; [LocalGate] is the gate of one
-// process alone, for when no shared one can be reached.
+// [Do] makes a call behind a [Gate], which gives a [Permit] for it or a [Refusal] that
+// says why not and until when. [LocalGate] is the gate of one process; package
+// breakerstore has the one that a fleet shares through Redis. Both obey a [GateConfig].
 //
-// The chain is a waterfall: each provider is asked for what those before it left
-// open ([lead.Facts.Open]), by what they found ([lead.Facts.Known]), under its
-// [Rule], and within its caps ([Credits]). An answer's data is merged before the
-// next one is asked.
+// Nothing here retries or waits through a backoff. [Retry] only says when a retry is due.
 //
-// Nothing here sleeps through a backoff: a walk ends with what is to happen next
-// ([Verdict]) and the caller's queue brings the lead back when it is due. What a
-// lead must remember between walks is in [Progress].
+// Read the files in this order, which is also that of the calls; none calls back up:
+//
+//	do.go             Do: permit, time-out, call, result
+//	local.go          LocalGate
+//	local_permit.go   the end of a call
+//	local_provider.go slots, pause, suspension and circuit of one provider
+//	local_circuit.go  gobreaker's circuit and what that one lacks
+//	local_slots.go    when calls may start
+//	local_hook.go     telling of transitions
+//	gate.go           the interface, its refusals and reports; what a class means for a circuit
+//	limits.go         Limit, GateConfig, its defaults and what follows from them
+//	backoff.go        Retry
 package resilience

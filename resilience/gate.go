@@ -10,30 +10,19 @@ import (
 	"backstop/lead"
 )
 
-// A Gate is passed by every call to a provider. It knows each provider's
-// circuit, rate limits and pauses.
+// A Gate decides whether a call to a provider may begin. It knows each provider's
+// circuit, rate limits, pauses and suspensions.
 type Gate interface {
 	// Acquire waits for a slot, no longer than the provider's MaxWait, and returns a
 	// Permit for one call, which must be ended with Done. Otherwise the error is a
 	// *[Refusal], or ctx's own.
 	Acquire(ctx context.Context, provider string) (Permit, error)
-
-	// Circuits reports every provider that the gate knows, by name.
-	Circuits(ctx context.Context) ([]Circuit, error)
-
-	// Open opens a provider's circuit by hand, until Close is called for it.
-	Open(ctx context.Context, provider string) error
-
-	// Close closes a provider's circuit by hand and ends its pause or parking.
-	Close(ctx context.Context, provider string) error
 }
 
 // A Permit allows one call.
 type Permit interface {
 	// Done reports how the call ended. Calls after the first do nothing.
 	Done(Result)
-	// Probe reports whether this call is the one that tests an open circuit.
-	Probe() bool
 }
 
 // Interruptible is a Permit that knows whether this process was stopped (SIGSTOP, a
@@ -57,10 +46,10 @@ const (
 	ReasonProbe     Reason = "probing"      // half-open and another call is the probe
 	ReasonPaused    Reason = "paused"       // the provider asked to be left alone until RetryAt
 	ReasonSuspended Reason = "suspended"    // out of quota, or its key was refused
-	ReasonRate      Reason = "rate"         // the next free slot, at RetryAt, is beyond the patience
+	ReasonRate      Reason = "rate"         // the next free slot, at RetryAt, is further away than MaxWait
 )
 
-// A Refusal is the error of a gate that did not let a call pass.
+// A Refusal is the error of a gate that gave no permit.
 // For ReasonOpen it is gobreaker.ErrOpenState and for ReasonProbe
 // gobreaker.ErrTooManyRequests under errors.Is.
 type Refusal struct {
@@ -98,7 +87,7 @@ type Circuit struct {
 	Manual         bool      `json:"manual"` // opened by hand
 	Failures       int       `json:"failures"`
 	Trips          int64     `json:"trips"`                    // times it opened since it was first seen
-	RetryAt        time.Time `json:"retry_at,omitzero"`        // when an open circuit lets a probe pass
+	RetryAt        time.Time `json:"retry_at,omitzero"`        // when an open circuit allows a probe
 	PausedUntil    time.Time `json:"paused_until,omitzero"`    // the provider asked for it
 	SuspendedUntil time.Time `json:"suspended_until,omitzero"` // out of quota; far in the future: until somebody acts
 	SuspendedFor   string    `json:"suspended_for,omitempty"`  // quota_exhausted or auth

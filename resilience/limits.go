@@ -28,11 +28,11 @@ type GateConfig struct {
 	Limits   []Limit       // none: unlimited
 	Failures int           // so many failures …
 	Window   time.Duration // … in a rolling window of this length open the circuit
-	Cooldown time.Duration // an open circuit lets one probe pass after so long
+	Cooldown time.Duration // an open circuit allows one probe after so long
 	Timeout  time.Duration // the longest that one call can take
 
-	// MaxWait is the longest that Enter waits for a slot; a longer wait is
-	// refused with ReasonRate, so that no worker slot is held meanwhile.
+	// MaxWait is the longest that Acquire waits for a slot; a longer wait is
+	// refused with ReasonRate, so that no worker is blocked meanwhile.
 	MaxWait time.Duration
 	// MaxPause caps how long a provider's "wait" is believed.
 	MaxPause time.Duration
@@ -44,13 +44,9 @@ type GateConfig struct {
 	// MaxCooldown lets the cooldown double after each failed probe, up to this.
 	// 0: it stays the same.
 	MaxCooldown time.Duration
-	// MinReplicas is how many different replicas must have seen a failure in the
-	// window before the circuit opens. 0 or 1: one is enough. A replica that cannot
-	// reach the others decides alone.
-	MinReplicas int
 	// Fingerprint stands for the credentials in use, without revealing them: a
-	// keyed or salted hash. A provider that refused the key (class auth) is parked
-	// for the replicas with this fingerprint only, so that a new key ends the parking.
+	// keyed or salted hash. A provider that refused the key (class auth) is suspended
+	// for the replicas with this fingerprint only, so that a new key ends the suspension.
 	Fingerprint string
 }
 
@@ -93,7 +89,7 @@ func (c GateConfig) Validate() error {
 		}
 	}
 	for what, d := range map[string]time.Duration{
-		"window": c.Window, "cooldown": c.Cooldown, "timeout": c.Timeout, "patience": c.MaxWait,
+		"window": c.Window, "cooldown": c.Cooldown, "timeout": c.Timeout, "max_wait": c.MaxWait,
 		"max_pause": c.MaxPause, "max_cooldown": c.MaxCooldown,
 	} {
 		if d < 0 {
@@ -103,7 +99,7 @@ func (c GateConfig) Validate() error {
 	switch {
 	case c.Provider == "":
 		return errors.New("a provider has no name")
-	case c.Failures < 0 || c.MinCalls < 0 || c.MinReplicas < 0:
+	case c.Failures < 0 || c.MinCalls < 0:
 		return bad("a count is negative")
 	case c.FailureRatio < 0 || c.FailureRatio > 1:
 		return bad("failure ratio %g is not between 0 and 1", c.FailureRatio)
@@ -111,7 +107,7 @@ func (c GateConfig) Validate() error {
 	return nil
 }
 
-// How a gate answers to what a provider says about its load.
+// How a gate reacts to what a provider says about its load.
 const (
 	// SlowBy is what remains of the rate after a rate_limited answer …
 	SlowBy = 0.7
@@ -123,12 +119,12 @@ const (
 	Climb = 0.01
 	// DefaultPause is the pause after a rate_limited answer that names none.
 	DefaultPause = time.Second
-	// MaxSuspension caps how far away the renewal of a quota is believed to be.
-	MaxSuspension = 32 * 24 * time.Hour
+	// maxSuspension caps how far away the renewal of a quota is believed to be.
+	maxSuspension = 32 * 24 * time.Hour
 )
 
-// Indefinitely is the end of a parking that only a new configuration or an
-// operator ends.
+// Indefinitely is the end of a suspension that lasts until the configuration changes
+// or an operator closes the circuit.
 var Indefinitely = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // margin is by how much calls are kept further apart than the limits demand,
@@ -147,8 +143,7 @@ func (l Limit) Guard() time.Duration {
 // Spacing is the distance at which a gate keeps the calls of a provider with
 // these limits: that of the limit with the shortest window, with a margin. A
 // limit that would spread single calls by more than a second (1,000 a day) is
-// kept by counting alone, so that leads do not wait for an allowance that is
-// there.
+// kept by counting alone, so that leads do not wait while calls are left.
 func Spacing(limits []Limit) time.Duration {
 	if len(limits) == 0 {
 		return 0
@@ -188,20 +183,20 @@ func (c GateConfig) PauseFor(r Result) time.Duration {
 }
 
 // SuspendUntil is when the provider may be called again after r; zero if r does not
-// park it.
+// suspend it.
 func (c GateConfig) SuspendUntil(r Result, now time.Time) time.Time {
 	switch r.Class {
 	case lead.ClassAuth:
 		return Indefinitely
 	case lead.ClassQuotaExhausted:
-		latest := now.Add(MaxSuspension)
+		latest := now.Add(maxSuspension)
 		switch {
 		case r.Until.After(latest):
 			return latest
 		case r.Until.After(now):
 			return r.Until
 		case r.Wait > 0:
-			return now.Add(min(r.Wait, MaxSuspension))
+			return now.Add(min(r.Wait, maxSuspension))
 		}
 		return now.Add(c.MaxPause)
 	}

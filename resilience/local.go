@@ -1,13 +1,18 @@
 package resilience
 
+// The gate of one process. It calls down: permit, provider, circuit and slots.
+
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/sony/gobreaker/v2"
+
+	"backstop/clock"
 )
 
 // LocalOptions are the options of a [LocalGate]. The zero value is usable.
@@ -18,9 +23,6 @@ type LocalOptions struct {
 	// Hook is told every change of a circuit's state, in order and outside any
 	// lock; it may call the gate.
 	Hook func(Transition)
-	// Share is the number of replicas that share the limits: each takes its part.
-	// Default 1.
-	Share int
 }
 
 // A LocalGate is the [Gate] of one process alone. Its circuits are gobreaker's;
@@ -35,7 +37,7 @@ type LocalGate struct {
 }
 
 // NewLocalGate returns a gate for the configured providers. One that is not
-// configured gets the defaults and no limits when it is first asked for.
+// configured gets the defaults and no limits when it is first called.
 func NewLocalGate(configs []GateConfig, o LocalOptions) *LocalGate {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -43,7 +45,7 @@ func NewLocalGate(configs []GateConfig, o LocalOptions) *LocalGate {
 	g := &LocalGate{
 		now:       o.Now,
 		hooks:     transitions{hook: o.Hook},
-		share:     max(o.Share, 1),
+		share:     1,
 		providers: make(map[string]*localProvider, len(configs)),
 	}
 	for _, c := range configs {
@@ -52,7 +54,8 @@ func NewLocalGate(configs []GateConfig, o LocalOptions) *LocalGate {
 	return g
 }
 
-// SetShare says how many replicas share the limits from now on.
+// SetShare says how many replicas share the limits from now on: each takes its part.
+// At first it is one.
 func (g *LocalGate) SetShare(n int) {
 	g.mu.Lock()
 	g.share = max(n, 1)
@@ -74,34 +77,34 @@ func (g *LocalGate) Acquire(ctx context.Context, provider string) (Permit, error
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		slot, err := g.book(p, deadline)
+		slot, err := g.reserve(p, deadline)
 		if err != nil {
 			return nil, err
 		}
-		if err := sleep(ctx, slot.Sub(g.now())); err != nil {
+		if err := clock.Sleep(ctx, slot.Sub(g.now())); err != nil {
 			p.mu.Lock()
 			p.slots.giveBack(slot)
 			p.mu.Unlock()
 			return nil, err
 		}
-		// The world may have changed while the slot was awaited.
-		pass, err := g.admit(p)
-		if pass != nil || err != nil {
-			return pass, err
+		// Much may have changed while the slot was awaited.
+		permit, err := g.admit(p)
+		if permit != nil || err != nil {
+			return permit, err
 		}
 	}
 }
 
-// book reserves the next slot, unless the circuit refuses or it is too far away.
-func (g *LocalGate) book(p *localProvider, deadline time.Time) (time.Time, error) {
+// reserve takes the next slot, unless the circuit refuses or it is too far away.
+func (g *LocalGate) reserve(p *localProvider, deadline time.Time) (time.Time, error) {
 	defer g.hooks.deliver(p)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.book(g.now(), deadline)
+	return p.reserve(g.now(), deadline)
 }
 
-// admit lets a call go whose slot has come. With neither a pass nor an error, a
-// pause began meanwhile and the caller needs another slot.
+// admit gives the permit of a call whose slot has come. With neither a permit nor an
+// error, a pause began meanwhile and the caller needs another slot.
 func (g *LocalGate) admit(p *localProvider) (Permit, error) {
 	defer g.hooks.deliver(p)
 	p.mu.Lock()
@@ -114,15 +117,15 @@ func (g *LocalGate) admit(p *localProvider) (Permit, error) {
 	if err != nil {
 		return nil, err
 	}
-	pass := &localPermit{gate: g, p: p, done: done, probe: probe}
+	permit := &localPermit{gate: g, p: p, done: done}
 	if probe {
-		p.circuit.lend(pass, now)
+		p.circuit.startProbe(permit, now)
 	}
-	return pass, nil
+	return permit, nil
 }
 
-// Circuits implements [Gate].
-func (g *LocalGate) Circuits(context.Context) ([]Circuit, error) {
+// Circuits reports every provider that the gate knows, by name.
+func (g *LocalGate) Circuits() []Circuit {
 	g.mu.Lock()
 	all := g.all()
 	g.mu.Unlock()
@@ -131,7 +134,7 @@ func (g *LocalGate) Circuits(context.Context) ([]Circuit, error) {
 		out = append(out, g.report(p))
 	}
 	slices.SortFunc(out, func(a, b Circuit) int { return strings.Compare(a.Provider, b.Provider) })
-	return out, nil
+	return out
 }
 
 func (g *LocalGate) report(p *localProvider) Circuit {
@@ -141,31 +144,8 @@ func (g *LocalGate) report(p *localProvider) Circuit {
 	return p.report(g.now())
 }
 
-// Open implements [Gate].
-func (g *LocalGate) Open(_ context.Context, provider string) error {
-	p := g.provider(provider)
-	defer g.hooks.deliver(p)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.circuit.open(0, "by hand")
-	p.circuit.manual = true
-	return nil
-}
-
-// Close implements [Gate].
-func (g *LocalGate) Close(_ context.Context, provider string) error {
-	p := g.provider(provider)
-	defer g.hooks.deliver(p)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.circuit.close("by hand")
-	p.pausedUntil, p.suspendedUntil, p.suspendedFor = time.Time{}, time.Time{}, ""
-	p.slots.restore()
-	return nil
-}
-
 // Adopt takes over what another gate knew of a provider: an open circuit, a pause
-// and a parking. It makes no transitions.
+// and a suspension. It makes no transitions.
 func (g *LocalGate) Adopt(c Circuit) {
 	p := g.provider(c.Provider)
 	p.mu.Lock()
@@ -174,9 +154,9 @@ func (g *LocalGate) Adopt(c Circuit) {
 	p.pausedUntil = c.PausedUntil
 	p.suspendedUntil, p.suspendedFor = c.SuspendedUntil, c.SuspendedFor
 	if c.State == gobreaker.StateClosed.String() {
-		p.circuit.close("")
+		p.circuit.close()
 	} else {
-		p.circuit.open(c.RetryAt.Sub(now), "")
+		p.circuit.open(c.RetryAt.Sub(now))
 	}
 	p.circuit.manual = c.Manual
 	p.circuit.trips = c.Trips
@@ -192,7 +172,7 @@ func (g *LocalGate) Observe(provider string, r Result) {
 	p.obey(r, g.now())
 }
 
-// Spend records a call at t that passed another gate, so that it counts against
+// Spend records a call at t that another gate allowed, so that it counts against
 // the limits here.
 func (g *LocalGate) Spend(provider string, t time.Time) {
 	p := g.provider(provider)
@@ -220,26 +200,5 @@ func (g *LocalGate) provider(name string) *localProvider {
 	return p
 }
 
-// all lists the providers; the caller holds the lock.
-func (g *LocalGate) all() []*localProvider {
-	out := make([]*localProvider, 0, len(g.providers))
-	for _, p := range g.providers {
-		out = append(out, p)
-	}
-	return out
-}
-
-// sleep waits for d or until ctx ends.
-func sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return nil
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
-}
+// all lists the providers; the caller has the lock.
+func (g *LocalGate) all() []*localProvider { return slices.Collect(maps.Values(g.providers)) }

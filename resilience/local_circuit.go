@@ -14,8 +14,8 @@ var (
 	errNeutral = errors.New("the call says nothing about the provider")
 )
 
-// verdict is what a result means for gobreaker.
-func verdict(r Result) error {
+// outcome is what a result means for gobreaker.
+func outcome(r Result) error {
 	switch {
 	case IsFailure(r.Class):
 		return errFailed
@@ -64,7 +64,7 @@ func (c *localCircuit) breaker(cooldown time.Duration) *gobreaker.TwoStepCircuit
 		MaxRequests:  1,
 		Interval:     c.cfg.Window,
 		BucketPeriod: max(c.cfg.Window/buckets, 1),
-		// gobreaker lets the probe pass after the time-out, not at its end.
+		// gobreaker allows the probe after the time-out, not at its end.
 		Timeout: max(cooldown-1, 1),
 		ReadyToTrip: func(n gobreaker.Counts) bool {
 			return c.forced || c.cb == cb && c.ready(n)
@@ -127,13 +127,6 @@ func (c *localCircuit) changed(from, to gobreaker.State) {
 		why = "probe succeeded"
 		c.cooldown, c.failures = c.cfg.Cooldown, nil
 	}
-	c.note(from, to, why)
-}
-
-func (c *localCircuit) note(from, to gobreaker.State, why string) {
-	if from == to {
-		return
-	}
 	c.changes = append(c.changes, Transition{
 		Provider: c.cfg.Provider, From: from, To: to, Own: true, At: c.now(), Reason: why,
 	})
@@ -146,24 +139,24 @@ func (c *localCircuit) state() gobreaker.State {
 	return c.cb.State()
 }
 
-func (c *localCircuit) allow() (func(error), error) { return c.cb.Allow() }
-
-// lend notes that the pass is the probe.
-func (c *localCircuit) lend(pass *localPermit, now time.Time) {
-	c.probe, c.leaseEnd = pass, now.Add(c.cfg.Lease())
+// startProbe notes that the permit is the probe's.
+func (c *localCircuit) startProbe(l *localPermit, now time.Time) {
+	c.probe, c.leaseEnd = l, now.Add(c.cfg.Lease())
 }
 
 // reclaim gives back a probe that has been away for longer than a call can take.
 func (c *localCircuit) reclaim(now time.Time) {
 	if c.probe != nil && !now.Before(c.leaseEnd) {
-		c.probe.end(errNeutral)
+		c.end(c.probe, errNeutral)
 	}
 }
 
-// settle follows up on the end of a call: a probe that failed has opened the
-// circuit for gobreaker's fixed time-out, which may be too short by now.
-func (c *localCircuit) settle(pass *localPermit) {
-	if c.probe != pass {
+// end ends a call with its outcome, once. A probe that failed has opened the circuit
+// for gobreaker's fixed time-out, which may be too short by now.
+func (c *localCircuit) end(l *localPermit, outcome error) {
+	l.ended = true
+	l.done(outcome)
+	if c.probe != l {
 		return
 	}
 	c.probe = nil
@@ -173,21 +166,16 @@ func (c *localCircuit) settle(pass *localPermit) {
 }
 
 // open opens the circuit from outside.
-func (c *localCircuit) open(cooldown time.Duration, why string) {
-	from := c.state()
+func (c *localCircuit) open(cooldown time.Duration) {
 	c.force(cooldown)
 	c.retryAt = c.now().Add(cooldown)
-	c.trips++
-	c.note(from, gobreaker.StateOpen, why)
 }
 
 // close closes the circuit from outside and forgets its failures.
-func (c *localCircuit) close(why string) {
-	from := c.state()
+func (c *localCircuit) close() {
 	c.manual, c.failures, c.probe = false, nil, nil
 	c.cooldown = c.cfg.Cooldown
 	c.cb = c.breaker(c.cooldown)
-	c.note(from, gobreaker.StateClosed, why)
 }
 
 // force puts an open breaker in the place of the present one. gobreaker has no

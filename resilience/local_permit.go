@@ -1,16 +1,14 @@
 package resilience
 
-// A localPermit is a call that a LocalGate let pass.
+// A localPermit is a call that a LocalGate allowed.
 type localPermit struct {
 	gate  *LocalGate
 	p     *localProvider
 	done  func(error)
-	probe bool
 	ended bool // guarded by p.mu
 }
 
-func (l *localPermit) Probe() bool { return l.probe }
-
+// Done implements [Permit].
 func (l *localPermit) Done(r Result) {
 	defer l.gate.hooks.deliver(l.p)
 	l.p.mu.Lock()
@@ -19,12 +17,5 @@ func (l *localPermit) Done(r Result) {
 		return
 	}
 	l.p.obey(r, l.gate.now())
-	l.end(verdict(r))
-}
-
-// end gives the call's result to the circuit, once; the caller holds the lock.
-func (l *localPermit) end(err error) {
-	l.ended = true
-	l.done(err)
-	l.p.circuit.settle(l)
+	l.p.circuit.end(l, outcome(r))
 }

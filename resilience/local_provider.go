@@ -26,8 +26,8 @@ func newLocalProvider(cfg GateConfig, share int, now func() time.Time) *localPro
 	return &localProvider{cfg: cfg, circuit: newLocalCircuit(cfg, now), slots: newSlots(cfg.Limits, share)}
 }
 
-// book reserves the next slot and says when it is.
-func (p *localProvider) book(now, deadline time.Time) (time.Time, error) {
+// reserve takes the next slot and says when it is.
+func (p *localProvider) reserve(now, deadline time.Time) (time.Time, error) {
 	if err := p.refuse(now); err != nil {
 		return time.Time{}, err
 	}
@@ -50,14 +50,14 @@ func (p *localProvider) admit(now time.Time) (done func(error), probe bool, err 
 	if err := p.refuse(now); err != nil {
 		return nil, false, err
 	}
-	done, err = p.circuit.allow()
+	done, err = p.circuit.cb.Allow()
 	if err != nil {
 		return nil, false, p.translate(err, now)
 	}
 	return done, p.circuit.state() == gobreaker.StateHalfOpen, nil
 }
 
-// refuse is the refusal of a provider that is parked or whose circuit is not
+// refuse is the refusal of a provider that is suspended or whose circuit is not
 // closed; nil when a call may go.
 func (p *localProvider) refuse(now time.Time) error {
 	switch {

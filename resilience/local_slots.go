@@ -3,7 +3,7 @@ package resilience
 import "time"
 
 // slots hands out the times at which calls may start. No window of any limit
-// holds more slots than its rate.
+// has more slots than its rate.
 type slots struct {
 	limits []Limit // as configured
 	share  int
@@ -107,9 +107,6 @@ func (s *slots) slow(now time.Time) {
 	s.factor = max(s.part(now)*SlowBy, MinRate)
 	s.factorAt, s.loweredAt = now, now
 }
-
-// restore ends the lowering.
-func (s *slots) restore() { s.factor, s.loweredAt = 1, time.Time{} }
 
 // rate is the number of calls a second that are allowed now; 0: unlimited.
 func (s *slots) rate(now time.Time) float64 {

@@ -72,12 +72,12 @@ func (none) end(context.Context) error { return nil }
 type gate struct{ *breakerstore.Gate }
 
 func (g gate) do(ctx context.Context, call func() bool) error {
-	pass, err := g.Acquire(ctx, provider)
+	permit, err := g.Acquire(ctx, provider)
 	if err != nil {
 		return err
 	}
 	r := resilience.Result{Class: lead.ClassTransient}
-	defer func() { pass.Done(r) }()
+	defer func() { permit.Done(r) }()
 	if call() {
 		r.Class = lead.ClassOK
 	}

@@ -254,9 +254,9 @@ func goodCall(url string) (GoodCall, error) {
 	}
 	defer func() { err = errors.Join(err, end(g.Shutdown)) }()
 	one := func() error {
-		pass, err := g.Acquire(context.Background(), provider)
+		permit, err := g.Acquire(context.Background(), provider)
 		if err == nil {
-			pass.Done(resilience.Result{Class: lead.ClassOK})
+			permit.Done(resilience.Result{Class: lead.ClassOK})
 		}
 		return err
 	}

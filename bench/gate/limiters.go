@@ -43,9 +43,9 @@ func newLimiter(name string, rdb *redis.Client) (limiter, error) {
 type gateLimiter struct{ *breakerstore.Gate }
 
 func (g gateLimiter) wait(ctx context.Context) error {
-	pass, err := g.Acquire(ctx, provider)
+	permit, err := g.Acquire(ctx, provider)
 	if err == nil {
-		pass.Done(resilience.Result{Class: lead.ClassOK})
+		permit.Done(resilience.Result{Class: lead.ClassOK})
 	}
 	return err
 }

@@ -1,4 +1,4 @@
--- Reports good calls, for the failure ratio alone.
+-- Reports good calls. Only the failure ratio needs them.
 --
 -- ARGV   4 window   5 calls
 -- Reply  {1}

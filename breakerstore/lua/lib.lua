@@ -2,9 +2,8 @@
 --
 -- KEYS   1 circuit    hash: the fields below
 --        2 failures   list: when the last failures were, oldest first
---        3 reporters  sorted set: when each replica last saw a failure
---        4 calls      hash: calls (c) and failures (f) of each part of the window
---        5 slots      list: when the last calls were allowed to start, oldest first
+--        3 calls      hash: calls (c) and failures (f) of each part of the window
+--        4 slots      list: when the last calls were allowed to start, oldest first
 -- ARGV   1 channel on which changes are published
 --        2 provider's name
 --        3 the calling replica's name
@@ -19,16 +18,16 @@
 
 local T = redis.call('TIME')
 local now = tonumber(T[1]) * 1000000 + tonumber(T[2])
-local CIRCUIT, FAILURES, REPORTERS, CALLS, SLOTS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local CIRCUIT, FAILURES, CALLS, SLOTS = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local CHANNEL, PROVIDER, REPLICA = ARGV[1], ARGV[2], ARGV[3]
 local CLOSED, HALF_OPEN, OPEN = 0, 1, 2 -- gobreaker's numbers
 local DAY = 86400000000
 
 -- ver       rises with every change     gen       rises with every change of state and every probe
 -- epoch     when this hash was made     state     CLOSED, HALF_OPEN, OPEN
--- manual    1: opened by hand           retry     when an open circuit lets a probe pass
+-- manual    1: opened by hand           retry     when an open circuit allows a probe
 -- cooldown  the present one             lease     until when the probe has the circuit to itself
--- paused    the provider asked for it   parked    its quota is used up until then
+-- paused    the provider asked for it   parked    suspended until then
 -- trips     times it opened             factor    millionths of the rate allowed at factor_at
 -- lowered   when factor was last cut    since     when state changed
 -- at        when this was written
@@ -97,7 +96,7 @@ local function turn(c, state, why)
   c.gen = math.max(c.gen + 1, now)
 end
 
-local function forget() redis.call('DEL', FAILURES, REPORTERS, CALLS) end
+local function forget() redis.call('DEL', FAILURES, CALLS) end
 
 -- part is the part of the rate that is allowed now, in millionths; climb is what
 -- it regains in a second.
@@ -128,7 +127,7 @@ local function count(window, calls, failures)
   return all, failed
 end
 
--- spend enters n calls as made now. Slots are in the order of their times.
+-- spend records n calls as made now. Slots are in the order of their times.
 local function spend(n, keep, longest)
   if n <= 0 then return end
   local at = math.max(now, tonumber(redis.call('LINDEX', SLOTS, -1) or 0))

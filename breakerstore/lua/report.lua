@@ -5,9 +5,8 @@
 --        6 probe: 1 if the call was it
 --        7 failures that open the circuit   8 window   9 the window for people
 --       10 cooldown  11 its cap, 0 for none
---       12 replicas that must have seen a failure
---       13 ratio of failures in millionths, 0 for none  14 calls that it needs
---       15 calls that the replica has not reported yet, this one included
+--       12 ratio of failures in millionths, 0 for none  13 calls that it needs
+--       14 calls that the replica has not reported yet, this one included
 -- Reply  {1 if the state changed, circuit}, or {0} if there is none.
 -- Atomic because of concurrent failures none may be lost, and one alone may be
 -- the one that opens the circuit.
@@ -48,18 +47,14 @@ local most, window = tonumber(ARGV[7]), tonumber(ARGV[8])
 redis.call('RPUSH', FAILURES, str(now))
 redis.call('LTRIM', FAILURES, str(-most), -1)
 expire(FAILURES, window)
-redis.call('ZADD', REPORTERS, str(now), REPLICA)
-redis.call('ZREMRANGEBYSCORE', REPORTERS, '-inf', str(now - window))
-expire(REPORTERS, window)
-local enough = redis.call('ZCARD', REPORTERS) >= tonumber(ARGV[12])
 
 local all, failed = 0, 0
-if tonumber(ARGV[13]) > 0 then all, failed = count(window, tonumber(ARGV[15]), 1) end
+if tonumber(ARGV[12]) > 0 then all, failed = count(window, tonumber(ARGV[14]), 1) end
 
-if enough and redis.call('LLEN', FAILURES) >= most and now - tonumber(redis.call('LINDEX', FAILURES, 0)) < window then
+if redis.call('LLEN', FAILURES) >= most and now - tonumber(redis.call('LINDEX', FAILURES, 0)) < window then
   return open(tonumber(ARGV[10]), ARGV[7] .. ' failures in ' .. ARGV[9])
 end
-if enough and all > 0 and all >= tonumber(ARGV[14]) and failed * 1000000 >= tonumber(ARGV[13]) * all then
+if all > 0 and all >= tonumber(ARGV[13]) and failed * 1000000 >= tonumber(ARGV[12]) * all then
   return open(tonumber(ARGV[10]), failed .. ' of ' .. all .. ' calls failed in ' .. ARGV[9])
 end
 return {0, text(c)}

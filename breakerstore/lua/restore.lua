@@ -2,9 +2,9 @@
 -- the server is new, was flushed, or took over without the last writes. What the
 -- caller knows is put back; whoever knows more does it again.
 --
--- ARGV   4 ver  5 gen  6 state  7 manual  8 retry  9 cooldown  10 paused  11 parked
---       12 trips  13 factor  14 parked_for  15 auth  16 by  17 why  18 since (ago)
---       19 calls to enter as made now, so that no limit is exceeded
+-- ARGV   4 ver  5 gen  6 state  7 manual  8 retry  9 cooldown  10 paused  11 suspended
+--       12 trips  13 factor  14 suspended_for  15 auth  16 by  17 why  18 since (ago)
+--       19 calls to record as made now, so that no limit is exceeded
 --       20 how many slots to keep  21 how long the longest window is
 -- Reply  {1, circuit}
 -- Atomic because of many replicas that come back at once, one alone may do it.

@@ -1,5 +1,5 @@
--- Opens or closes a circuit by hand. Closing also ends pause, parking and a
--- lowered rate.
+-- Opens or closes a circuit by hand. Closing also ends pause, suspension
+-- and a lowered rate.
 --
 -- ARGV   4 open or close
 -- Reply  {1, circuit}; a circuit that does not exist is made.

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"backstop/app"
+	"backstop/breakerstore"
 	"backstop/resilience"
 )
 
@@ -21,7 +22,7 @@ func circuitsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "circuits",
 		Short: "Show each provider's circuit, pause and allowance; open or close one by hand",
-		Long: `circuits shows what all replicas obey: whether a provider's circuit lets calls pass,
+		Long: `circuits shows what all replicas obey: whether a provider's circuit allows calls,
 until when it is paused (it asked for that) or suspended (its quota is used up, or it
 refused the key), and how many calls a second it is allowed now.`,
 		Example: `  worker circuits
@@ -29,7 +30,7 @@ refused the key), and how many calls a second it is allowed now.`,
   worker circuits close clearbit    # closes it, ends pause and suspension, restores the rate`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return withGate(c, func(ctx context.Context, _ *app.App, g resilience.Gate) error {
+			return withGate(c, func(ctx context.Context, _ *app.App, g *breakerstore.Gate) error {
 				circuits, err := g.Circuits(ctx)
 				if err != nil {
 					return err
@@ -40,19 +41,19 @@ refused the key), and how many calls a second it is allowed now.`,
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print a JSON array")
 	c.AddCommand(
-		switchCommand("open", "Open a provider's circuit until it is closed by hand", resilience.Gate.Open),
-		switchCommand("close", "Close a provider's circuit, end its pause and suspension, restore its rate", resilience.Gate.Close),
+		switchCommand("open", "Open a provider's circuit until it is closed by hand", (*breakerstore.Gate).Open),
+		switchCommand("close", "Close a provider's circuit, end its pause and suspension, restore its rate", (*breakerstore.Gate).Close),
 	)
 	return c
 }
 
-func switchCommand(verb, short string, do func(resilience.Gate, context.Context, string) error) *cobra.Command {
+func switchCommand(verb, short string, do func(*breakerstore.Gate, context.Context, string) error) *cobra.Command {
 	return &cobra.Command{
 		Use:   verb + " PROVIDER",
 		Short: short,
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return withGate(c, func(ctx context.Context, a *app.App, g resilience.Gate) error {
+			return withGate(c, func(ctx context.Context, a *app.App, g *breakerstore.Gate) error {
 				name := args[0]
 				known := append(slices.Clone(a.Config.Fallback), a.Config.Chain...)
 				if _, configured := a.Config.Providers[name]; !configured && !slices.Contains(known, name) {
@@ -69,7 +70,7 @@ func switchCommand(verb, short string, do func(resilience.Gate, context.Context,
 }
 
 // withGate opens the fleet's gate without being a replica of it.
-func withGate(c *cobra.Command, do func(context.Context, *app.App, resilience.Gate) error) error {
+func withGate(c *cobra.Command, do func(context.Context, *app.App, *breakerstore.Gate) error) error {
 	return app.With(c, (*app.App).OpenRedis, func(ctx context.Context, a *app.App) (err error) {
 		g, err := a.Gate("", zerolog.Nop(), nil)
 		if err != nil {
@@ -92,7 +93,7 @@ func circuitsText(circuits []resilience.Circuit, now time.Time) string {
 	return t.Render()
 }
 
-// heldBack says in words why calls do not pass, and until when.
+// heldBack says in words why calls are not allowed, and until when.
 func heldBack(c resilience.Circuit, now time.Time) string {
 	var why []string
 	until := func(what string, t time.Time) {

@@ -16,11 +16,11 @@ func TestALateSlotGoesBehindEqualOnes(t *testing.T) {
 	p := newProvider(cfg, Options{}.withDefaults())
 	s.run(restoreScript, p, p.restoreArgs(nil, time.Now())...)
 	for range 2 {
-		if reply := s.run(enterScript, p, p.enterArgs(0)...); reply[0] != int64(granted) || reply[1] != int64(0) {
-			t.Fatalf("enter: %v", reply)
+		if reply := s.run(acquireScript, p, p.acquireArgs(0)...); reply[0] != int64(granted) || reply[1] != int64(0) {
+			t.Fatalf("acquire: %v", reply)
 		}
 	}
-	reply := s.run(enterScript, p, p.enterArgs(5*time.Second)...)
+	reply := s.run(acquireScript, p, p.acquireArgs(5*time.Second)...)
 	wait := reply[1].(int64)
 	at := s.now + wait
 	const late = 30 * time.Millisecond

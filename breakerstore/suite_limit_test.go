@@ -13,11 +13,11 @@ import (
 	"backstop/resilience"
 )
 
-// holdSuite is about pauses, parkings, limits, and what is done by hand.
-var holdSuite = map[string]func(*testing.T, server){
+// limitSuite is about pauses, suspensions, limits, and what is done by hand.
+var limitSuite = map[string]func(*testing.T, server){
 	"a pause is obeyed by all, capped, and never cut short": func(t *testing.T, s server) {
 		fleet := s.fleet(t, 2, resilience.GateConfig{MaxPause: time.Minute})
-		a, b := fleet[0].enter(), fleet[1].enter()
+		a, b := fleet[0].acquire(), fleet[1].acquire()
 		a.Done(resilience.Result{Class: lead.ClassRateLimited, Wait: 1<<63 - 1})
 		b.Done(resilience.Result{Class: lead.ClassTransient, Wait: 5 * time.Second})
 		for _, r := range fleet {
@@ -47,8 +47,8 @@ var holdSuite = map[string]func(*testing.T, server){
 	},
 	"429s lower the shared rate once a second and it climbs back": func(t *testing.T, s server) {
 		fleet := s.fleet(t, 2, resilience.GateConfig{Limits: []resilience.Limit{{Rate: 100, Per: time.Second}}})
-		passes := []resilience.Permit{fleet[0].enter(), fleet[1].enter(), fleet[0].enter()}
-		for _, p := range passes {
+		permits := []resilience.Permit{fleet[0].acquire(), fleet[1].acquire(), fleet[0].acquire()}
+		for _, p := range permits {
 			p.Done(rateLimited)
 		}
 		if c := fleet[1].circuit(); c.Limit != 100 || c.Rate < 70 || c.Rate > 75 {
@@ -66,7 +66,7 @@ var holdSuite = map[string]func(*testing.T, server){
 			t.Fatalf("closed by hand: %v a second", c.Rate)
 		}
 	},
-	"a refused key parks it for those who use that key": func(t *testing.T, s server) {
+	"a refused key suspends it for those who use that key": func(t *testing.T, s server) {
 		old := s.fleet(t, 2, resilience.GateConfig{Fingerprint: "old"})
 		renewed := s.fleet(t, 1, resilience.GateConfig{Fingerprint: "new"}, func(o *breakerstore.Options) { o.Replica = "renewed" })
 		old[0].call(1, resilience.Result{Class: lead.ClassAuth})
@@ -91,7 +91,7 @@ var holdSuite = map[string]func(*testing.T, server){
 	},
 	"opened by hand it stays open until closed by hand": func(t *testing.T, s server) {
 		fleet := s.fleet(t, 2, resilience.GateConfig{Cooldown: 50 * time.Millisecond})
-		early := fleet[1].enter()
+		early := fleet[1].acquire()
 		if err := fleet[0].Open(t.Context(), api); err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +116,7 @@ var holdSuite = map[string]func(*testing.T, server){
 			}
 		}
 	},
-	"a slot beyond the patience is refused with its time": func(t *testing.T, s server) {
+	"a slot beyond MaxWait is refused with its time": func(t *testing.T, s server) {
 		r := s.fleet(t, 1, resilience.GateConfig{Limits: []resilience.Limit{{Rate: 2, Per: time.Hour}}})[0]
 		r.call(2, succeeded)
 		refusal := r.refusal()
@@ -142,7 +142,7 @@ var holdSuite = map[string]func(*testing.T, server){
 		defer cancel()
 		began := time.Now()
 		if _, err := r.Acquire(ctx, api); !errors.Is(err, context.DeadlineExceeded) {
-			t.Fatalf("Enter: %v", err)
+			t.Fatalf("Acquire: %v", err)
 		}
 		if took := time.Since(began); took > 500*time.Millisecond {
 			t.Fatalf("it took %s", took)

@@ -1,7 +1,7 @@
 -- Says that a replica is there, and counts them.
 --
 -- KEYS   1 replicas  sorted set: when each was last seen, in microseconds
--- ARGV   1 the replica's name  2 for how long one counts that is not heard of
+-- ARGV   1 the replica's name  2 for how long one counts that gives no sign of life
 -- Reply  the number of replicas
 -- Atomic because it counts by the server's clock; it has no part in lib.lua.
 

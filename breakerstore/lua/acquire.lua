@@ -1,7 +1,7 @@
 -- Reserves a slot on all limits at once, and the probe when it is due.
 --
 -- ARGV   4 fingerprint of the caller's key
---        5 patience: the longest that the caller waits
+--        5 max wait: the longest that the caller waits
 --        6 horizon: a slot further away than this is the trace of a clock set back
 --        7 lease of a probe, from its slot on
 --        8 climb of the rate, in millionths a second
@@ -13,9 +13,9 @@
 --        {1}                        there is no circuit: restore it
 --        {2, wait, 0, circuit}      open
 --        {3, wait, 0, circuit}      another call is the probe
---        {4, wait, 0, circuit}      paused for longer than the patience
---        {5, wait, 0, circuit}      parked; wait is -1 when somebody has to act
---        {6, wait, 0, circuit}      the next slot is beyond the patience
+--        {4, wait, 0, circuit}      paused for longer than max wait
+--        {5, wait, 0, circuit}      suspended; wait is -1 when somebody has to act
+--        {6, wait, 0, circuit}      the next slot is further away than max wait
 -- Atomic because two callers must not be given one slot or one probe, and none
 -- may be given a slot on one limit that another limit denies.
 
@@ -27,8 +27,8 @@ if c.parked > now then return {5, c.parked - now, 0, text(c)} end
 if c.state == OPEN and c.retry > now then return {2, c.retry - now, 0, text(c)} end
 if c.state == HALF_OPEN and c.lease > now then return {3, c.lease - now, 0, text(c)} end
 
-local patience = tonumber(ARGV[5])
-if c.paused - now > patience then return {4, c.paused - now, 0, text(c)} end
+local max_wait = tonumber(ARGV[5])
+if c.paused - now > max_wait then return {4, c.paused - now, 0, text(c)} end
 local slot = math.max(now, c.paused)
 
 if #ARGV >= 12 then
@@ -47,7 +47,7 @@ if #ARGV >= 12 then
     local at = redis.call('LINDEX', SLOTS, str(-rate))
     if at then slot = math.max(slot, tonumber(at) + tonumber(ARGV[i + 1])) end
   end
-  if slot - now > patience then return {6, slot - now, 0, text(c)} end
+  if slot - now > max_wait then return {6, slot - now, 0, text(c)} end
   redis.call('RPUSH', SLOTS, str(slot))
   redis.call('LTRIM', SLOTS, str(-tonumber(ARGV[11])), -1)
   expire(SLOTS, slot - now + tonumber(ARGV[10]))

@@ -1,4 +1,4 @@
--- Moves a slot to now, because its caller came late, if all limits still hold.
+-- Moves the slot of a caller that came late to now, if all limits still hold.
 -- Otherwise the slot is given up.
 --
 -- ARGV   4 the slot's time
