@@ -13,6 +13,8 @@ import (
 	"backstop/lead"
 )
 
+// This file accepts leads.
+
 // Accepted is what became of one lead of a batch.
 type Accepted struct {
 	LeadID     string
@@ -141,8 +143,8 @@ func (l *Ledger) newLeads(leads []lead.Lead, now lead.Time) (rows []acceptedRow,
 	return rows, ids, nil
 }
 
-// insertChunk stores those of the rows that are new and notes all as they are
-// stored.
+// insertChunk inserts the rows that are new, and adds all of them to stored as the
+// ledger has them.
 func insertChunk(ctx context.Context, s session, chunk []acceptedRow, stored map[string]Accepted) error {
 	taken, err := withoutSuppressed(ctx, s, chunk, func(r acceptedRow) string { return r.Person })
 	if err != nil {

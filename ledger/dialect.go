@@ -37,7 +37,7 @@ type dialect struct {
 	rows      func(param string, columns []column) string
 	forUpdate string
 	parameter string        // stands before a parameter's number
-	beside    string        // begins a write, which others may be beside; may be empty
+	beside    string        // begins a write that other processes may write beside; may be empty
 	alone     string        // begins a write that must be alone; may be empty
 	snapshot  sql.TxOptions // a transaction in which every query sees the same state
 	lock      func(url string) migrationLock

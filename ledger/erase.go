@@ -10,7 +10,7 @@ import (
 // This file erases people. Its table says what is removed when, and is what the code
 // runs. What outlives everything: the sums in spending and the hashes in suppressions.
 
-// An occasion is a reason to remove something. They are bits of a set.
+// An occasion is a reason to remove something; a set of them is their sum.
 type occasion int
 
 const (
@@ -77,8 +77,8 @@ type erasure struct {
 func (e erasure) byLeads() []any   { return []any{e.leads} }
 func (e erasure) byPersons() []any { return []any{e.persons} }
 
-// erase runs the removals of an occasion, and returns how many rows of each table they
-// were about.
+// erase runs the removals of an occasion, and returns how many rows of each table were
+// changed.
 func (s session) erase(ctx context.Context, on occasion, leadIDs, persons []string, e erasure) (rows map[string]int, err error) {
 	e.at = s.at
 	if e.leads, err = jsonText(leadIDs); err != nil {

@@ -86,8 +86,8 @@ func WhileAway(ctx context.Context, op func(context.Context) error) error {
 }
 
 // IsAway reports whether err means that the database cannot be reached or cannot
-// write just now: the same call may succeed later. Other errors are the call's
-// own fault, or a context's that ended, and would come again.
+// write just now: the same call may succeed later. Other errors are those of the call
+// itself, or of a context that ended, and would come again.
 func IsAway(err error) bool {
 	var (
 		lite    *sqlite.Error
@@ -141,8 +141,8 @@ func isAwayPostgres(code string) bool {
 // one: a serialization failure or a deadlock. Running it again is enough.
 func isContention(code string) bool { return code == "40001" || code == "40P01" }
 
-// clean makes an error fit to be shown: PostgreSQL's messages about data
-// (SQLSTATE classes 22 and 23) can quote the values, so only their kind is told.
+// clean makes an error fit to be shown: PostgreSQL's messages about data (SQLSTATE
+// classes 22 and 23) can quote the values, so only their kind is kept.
 func clean(err error) error {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && (strings.HasPrefix(pg.Code, "22") || strings.HasPrefix(pg.Code, "23")) {

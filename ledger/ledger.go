@@ -14,6 +14,8 @@ import (
 	"backstop/lead"
 )
 
+// This file opens a ledger, and runs queries.
+
 // Options tune a ledger. The zero Options are good.
 type Options struct {
 	// GroupWait is the longest that a write waits for others to share its commit. A
@@ -141,7 +143,7 @@ func (s session) exec(ctx context.Context, query string, args ...any) error {
 	return clean(err)
 }
 
-// count is exec that says how many rows it was about.
+// count is exec that returns how many rows were changed.
 func (s session) count(ctx context.Context, query string, args ...any) (int, error) {
 	result, err := s.on.ExecContext(ctx, s.dialect.sql(query), args...)
 	s.answered()

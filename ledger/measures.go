@@ -9,7 +9,9 @@ import (
 	"backstop/lead"
 )
 
-// Counts say how many leads are where.
+// This file counts.
+
+// Counts say how many leads there are, by how far they have come.
 type Counts struct {
 	Accepted int64
 	Settled  map[lead.Status]int64 // every status has an entry
@@ -159,8 +161,8 @@ type CircuitEvent struct {
 const insertCircuitEvent = `INSERT INTO circuit_events (at, provider, from_state, to_state, reason, replica)
 VALUES ($1, $2, $3, $4, $5, $6)`
 
-// RecordTransition keeps a change of a circuit. Only the replica that made it
-// records it, so that it counts once.
+// RecordTransition keeps a change of a circuit for [CircuitEventAge]. Only the replica
+// that made it records it, so that it counts once.
 func (l *Ledger) RecordTransition(ctx context.Context, e CircuitEvent) error {
 	err := l.writer.do(ctx, &write{run: func(ctx context.Context, s session) error {
 		return s.exec(ctx, insertCircuitEvent, lead.At(e.At).Millis(), plain(e.Provider), plain(e.From), plain(e.To), plain(e.Reason), plain(e.Replica))

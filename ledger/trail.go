@@ -20,8 +20,8 @@ type trailRow struct {
 	Conflicts string  `json:"conflicts"` // JSON, "" for none
 }
 
-// trailEntry is what tells an entry from others. Its conflicts do not: they may have
-// been redacted since.
+// trailEntry is that by which entries are compared. Conflicts are not part of it: they
+// may have been redacted since.
 type trailEntry struct {
 	Attempt  int        `json:"attempt"`
 	Provider string     `json:"provider"`

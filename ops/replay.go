@@ -42,77 +42,83 @@ var ErrNoReplay = errors.New("a suppressed lead is not replayed: the person aske
 // if the queue could not be reached: a worker finds it in the ledger. Running it
 // again goes on where it stopped.
 func (r Replayer) Run(ctx context.Context, f ledger.Filter) (Replay, error) {
-	ids, err := r.matching(ctx, f)
-	sum := Replay{Matched: len(ids)}
-	if err != nil {
-		return sum, err
-	}
 	pace := r.pace()
-	for batch := range slices.Chunk(ids, pace.batch()) {
+	return r.each(ctx, f, pace.batch(), func(batch []string) (int, error) {
 		if err := pace.wait(ctx, len(batch)); err != nil {
-			return sum, err
+			return 0, err
 		}
 		ready, err := r.ready(ctx, f, batch)
 		if err != nil {
-			return sum, err
+			return 0, err
 		}
 		// From here on the leads are open. A cancelled caller must not leave them
 		// without tasks for longer than needed.
-		n, err := r.Enqueuer.Again(context.WithoutCancel(ctx), ready)
-		sum.Replayed += n
-		if err != nil {
-			return sum, err
-		}
-		sum.Skipped += len(batch) - n
-	}
-	return sum, nil
+		return r.Enqueuer.Again(context.WithoutCancel(ctx), ready)
+	})
 }
 
 // Preview says what Run would do, and calls show with the ID of each lead that it
 // would replay. It changes nothing.
 func (r Replayer) Preview(ctx context.Context, f ledger.Filter, show func(leadID string)) (Replay, error) {
-	ids, err := r.matching(ctx, f)
-	sum := Replay{Matched: len(ids)}
-	if err != nil {
-		return sum, err
-	}
-	for batch := range slices.Chunk(ids, replayBatch) {
+	sum, err := r.each(ctx, f, replayBatch, func(batch []string) (int, error) {
 		ready, err := r.ready(ctx, f, batch)
-		if err != nil {
-			return sum, err
-		}
 		for _, rec := range ready {
 			show(rec.LeadID)
 		}
-		sum.Skipped += len(batch) - len(ready)
-	}
-	return sum, nil
+		return len(ready), err
+	})
+	sum.Replayed = 0
+	return sum, err
 }
 
-// matching lists the leads that f picks now. They are all read before the first
-// is replayed, because a replay may take hours and the database would have to keep
-// its state of the beginning for as long.
-func (r Replayer) matching(ctx context.Context, f ledger.Filter) ([]string, error) {
+// each calls do with the leads that f picks, batch by batch, and adds up how many of
+// them were replayed. The leads are read a page at a time: a replay may take hours, and
+// neither memory nor the database keeps them all for as long. If it ends early, Matched
+// is what the ledger counted at the beginning.
+func (r Replayer) each(ctx context.Context, f ledger.Filter, size int, do func(batch []string) (int, error)) (sum Replay, err error) {
 	if len(f.Statuses) == 0 || slices.Contains(f.Statuses, lead.StatusSuppressed) {
-		return nil, ErrNoReplay
+		return sum, ErrNoReplay
 	}
-	var ids []string
-	for o, err := range r.Ledger.Outcomes(ctx, f) {
-		if err != nil {
-			return ids, err
+	if sum.Matched, err = r.Ledger.CountOutcomes(ctx, f); err != nil {
+		return sum, err
+	}
+	batch := make([]string, 0, size)
+	flush := func() error {
+		n, err := do(batch)
+		sum.Replayed += n
+		if err == nil {
+			sum.Skipped += len(batch) - n
 		}
-		ids = append(ids, o.LeadID)
+		batch = batch[:0]
+		return err
 	}
-	return ids, nil
+	for o, err := range r.Ledger.Outcomes(ctx, f) {
+		if err != nil && o.LeadID == "" { // a damaged one is skipped in its turn
+			return sum, err
+		}
+		if batch = append(batch, o.LeadID); len(batch) == size {
+			if err := flush(); err != nil {
+				return sum, err
+			}
+		}
+	}
+	if len(batch) > 0 {
+		err = flush()
+	}
+	if err == nil {
+		sum.Matched = sum.Replayed + sum.Skipped
+	}
+	return sum, err
 }
 
-// ready are those of the leads that are still as f wants them and not under way.
+// ready are those of the leads that are still as f wants them, can be read, and are not
+// under way.
 func (r Replayer) ready(ctx context.Context, f ledger.Filter, leadIDs []string) ([]ledger.Record, error) {
 	records, err := r.Ledger.Records(ctx, leadIDs)
 	if err != nil {
 		return nil, err
 	}
 	return slices.DeleteFunc(records, func(rec ledger.Record) bool {
-		return rec.Live() || !slices.Contains(f.Statuses, rec.Status)
+		return rec.Damaged != nil || rec.Live() || !slices.Contains(f.Statuses, rec.Status)
 	}), nil
 }

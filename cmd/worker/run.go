@@ -78,13 +78,13 @@ func serve(ctx context.Context, a *app.App, drain bool) (err error) {
 // waitDrained returns when no lead is waiting for an outcome, or ctx ends.
 func waitDrained(ctx context.Context, a *app.App) error {
 	for {
-		counts, err := a.Ledger.Counts(ctx)
+		live, err := a.Ledger.AnyLive(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return nil
 		case err != nil:
-			a.Log.Warn().Err(err).Str("event", "ledger").Msg("the open leads could not be counted; trying again")
-		case counts.Live == 0:
+			a.Log.Warn().Err(err).Str("event", "ledger").Msg("the ledger could not say whether a lead is open; trying again")
+		case !live:
 			return nil
 		}
 		if clock.Sleep(ctx, 500*time.Millisecond) != nil {
