@@ -130,6 +130,27 @@ func TestCredits(t *testing.T) {
 			equal(t, "credits in the trail", c.trail[0].Credits, 2.0)
 			p.nothingSet()
 		},
+		"that nothing can count make the lead wait for a moment": func(t *testing.T) {
+			a := provider("a", knows.billed())
+			c := newCourse(a)
+			p := newPurse(t, c)
+			c.priced(a, 2)
+			p.err = &chain.CapReached{Provider: "a", Cap: 9, Per: "day", Until: time.Now().Add(time.Second), Unknown: true}
+			equal(t, "verdict", c.walk(t).Kind, chain.KindSnooze)
+			equal(t, "trail", len(c.trail), 0)
+			p.err = nil
+			equal(t, "verdict", c.run(t).Kind, full)
+		},
+		"that nothing can count are passed over by a chain that does not wait": func(t *testing.T) {
+			a, b := provider("a", knows.billed()), provider("b", knows)
+			c := newCourse(a, b)
+			p := newPurse(t, c)
+			c.priced(a, 2)
+			c.chain.NoWait = true
+			p.err = &chain.CapReached{Provider: "a", Cap: 9, Per: "day", Until: time.Now().Add(time.Second), Unknown: true}
+			equal(t, "verdict", c.walk(t).Kind, full)
+			equal(t, "first entry", c.trail[0].Class, lead.ClassSkip)
+		},
 		"are given back for an answer that costs nothing": func(t *testing.T) {
 			a := provider("a", says(lead.ClassNoData))
 			c := newCourse(a)

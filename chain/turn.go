@@ -48,6 +48,8 @@ func (t *turn) notMade(err error) (*Verdict, error) {
 	switch {
 	case errors.As(err, &refusal):
 		return t.refused(refusal), nil
+	case errors.As(err, &reached) && reached.Unknown && !t.NoWait && !t.beyondBudget(reached.Until):
+		return t.later(KindSnooze, reached.Until, reached.detail()), nil
 	case errors.As(err, &reached):
 		t.skip(t.name, reached.detail())
 		return nil, nil

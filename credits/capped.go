@@ -22,8 +22,7 @@ type capped struct {
 	mu      sync.Mutex
 	latest  *reading
 	expired bool // latest is to be renewed before it is used in Redis
-	mine    tally
-	untold  []settlement
+	untold  []debt
 	refused map[string]time.Time // by period: when the one begins whose end was announced
 }
 
@@ -77,55 +76,8 @@ func (p *capped) announces(i int, t time.Time) bool {
 	return true
 }
 
-// admit sets r's price aside in this process alone. It returns the last limit that
-// has no room for it, -1 if all have.
-func (p *capped) admit(r *reservation, known *reading) int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	full := -1
-	for i, used := range p.estimated(r.at, known) {
-		if used+r.price > p.limits[i].micros {
-			full = i
-		}
-	}
-	if full < 0 {
-		p.mine.hold(r.at, r.price)
-	}
-	return full
-}
-
-// estimate is what is used of each limit by a reading of the ledger and by what
-// this process has spent that may not be in it.
-func (p *capped) estimate(at time.Time, known *reading) []micros {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.estimated(at, known)
-}
-
-func (p *capped) estimated(at time.Time, known *reading) []micros {
-	used := make([]micros, len(p.limits))
-	for i, l := range p.limits {
-		used[i] = known.sums[i] + p.mine.of(l.per, at, known.began.Add(-unwritten))
-	}
-	return used
-}
-
-// hold notes what was set aside in Redis.
-func (p *capped) hold(r *reservation) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.mine.hold(r.at, r.price)
-}
-
-// settle notes what a reservation cost.
-func (p *capped) settle(r *reservation, spent micros, now time.Time) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.mine.settle(r.at, r.price, spent, now)
-}
-
-// A settlement is what a call cost, for a Redis that does not know it yet.
-type settlement struct {
+// A debt is what a call cost, for a Redis that does not know it yet.
+type debt struct {
 	id    string
 	spent micros
 }
@@ -135,16 +87,16 @@ const (
 	untoldAtATime = 100
 )
 
-// owe keeps settlements that Redis could not be told, for the next call that
+// owe keeps debts that Redis could not be told, for the next call that
 // reaches it. To tell it twice does no harm.
-func (p *capped) owe(all ...settlement) {
+func (p *capped) owe(all ...debt) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.untold = append(p.untold, all[:min(len(all), mostUntold-len(p.untold))]...)
 }
 
 // owed takes some of them out.
-func (p *capped) owed() []settlement {
+func (p *capped) owed() []debt {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	n := min(len(p.untold), untoldAtATime)

@@ -9,32 +9,29 @@
 //     a cap is used to its last micro-credit. Amounts are whole micro-credits, a
 //     price being rounded up to one.
 //   - A call is counted from before it is made until the provider's answer says
-//     that it costs less. What nobody settles stays counted: a process that dies
+//     that it costs less. What nobody commits stays counted: a process that dies
 //     costs the period at most the calls that it had under way.
 //   - A counter is never below what the ledger knew some 10 s ago. A Redis that
 //     was flushed begins from the ledger as it is then, one that went back to an
 //     older copy is raised to it.
-//   - Without Redis a process spends no more than the caps leave of the ledger's sum,
-//     read again every 3 s, and of all that it has itself under way or has spent and
-//     not written down yet.
+//   - While nothing can count a call, it waits: its lead comes back a second later
+//     ([chain.CapReached].Unknown).
 //   - Nobody waits longer than Options.Timeout, whatever hangs.
 //
 // # What a cap may be exceeded by
 //
-// After Redis lost its data: by what was reserved or settled and not yet in the
+// After Redis lost its data: by what was reserved or committed and not yet in the
 // ledger, that is the calls under way at that moment. After it went back to an
 // older copy: by what was reserved since that copy and is not yet in the ledger as
-// a replica last read it. While Redis is away: by what the other replicas spend
-// between two readings of the ledger, and, when it comes back, by the calls under
-// way. None of this adds up: what is in the ledger is counted again.
+// a replica last read it. None of this adds up: what is in the ledger is counted again.
 //
 // A period is that of the process's clock when it reserves. The ledger puts a call
 // into that in which it began, so that at midnight calls under way may count for
 // the day before.
 //
-// When neither Redis nor the ledger can say what was spent, the last reading of
-// the ledger is used for a minute. After that everything is refused, for a second
-// at a time: Until is then the end of that, and Options.Refused is told "unknown".
+// When Redis cannot be reached, or lacks a counter and the ledger cannot be read, every
+// call is refused for a second at a time: Until is then the end of that, and
+// Options.Refused is told "unknown".
 //
 // # Keys
 //

@@ -1,16 +1,14 @@
 package credits
 
-import "backstop/outage"
-
-import "time"
+import (
+	"backstop/outage"
+	"time"
+)
 
 // What tests of ages and amounts need to know.
 const (
 	Every     = every
-	EveryAway = everyAway
-	Oldest    = oldest
 	LookAgain = outage.RetryAfter
-	Unwritten = unwritten
 	KeptOn    = keptOn
 )
 

@@ -35,70 +35,31 @@ func TestWhatIsSettledWithoutRedisIsGivenBackLater(t *testing.T) {
 	}
 }
 
-// Redis did what it was asked, and its answer got lost: the call is made by what
-// the process knows, and what Redis reserved for it is settled like any other.
-func TestALostReplyCountsNothingTwice(t *testing.T) {
-	t.Parallel()
-	server := testkit.RedisServer(t)
-	proxy := testkit.NewProxy(t, server.Addr())
-	r := newReplica(t, proxy.Addr(), &books{}, 10, 0, timeout)
-	r.pay(1) // the scripts are known
-	proxy.DropReplies()
-	call := r.must(4)
-	if proxy.Dropped() == 0 {
-		t.Fatal("no reply got lost")
-	}
-	rdb := server.Client()
-	if got := counter(t, rdb); got != 5_000_000 {
-		t.Errorf("%d micro-credits are counted", got)
-	}
-	proxy.Restore()
-	r.advance(credits.LookAgain)
-	call.Commit(t.Context(), 1)
-	if got := counter(t, rdb); got != 2_000_000 {
-		t.Errorf("%d micro-credits are counted", got)
-	}
-}
-
 // Redis reserved for a call, its reply got lost, and without it the call is refused.
 func TestARefusedCallLeavesNoReservation(t *testing.T) {
-	for name, c := range map[string]struct {
-		away bool   // the ledger
-		per  string // of the refusal
-	}{"by what the process knows": {false, "day"}, "because nothing is known": {true, "unknown"}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			everywhere(t, func(t *testing.T, addr string) {
-				proxy := testkit.NewProxy(t, addr)
-				b := &books{}
-				r := newReplica(t, proxy.Addr(), b, 10, 0, timeout)
-				r.pay(6)
-				b.record(api, noon, 6) // the process cannot tell that this is the same
-				r.advance(credits.Oldest)
-				r.pay(3)
-				b.record(api, noon, 3)
-				b.set(c.away, false)
-				r.advance(credits.EveryAway)
-				if c.away {
-					r.advance(credits.Oldest)
-				}
-				proxy.DropReplies()
-				r.full(0.5)
-				if got := counter(t, client(t, addr)); got != 9_500_000 {
-					t.Fatalf("%d micro-credits are counted", got)
-				}
-				if r.refused[api+" "+c.per] != 1 {
-					t.Errorf("Refused was told %v", r.refused)
-				}
-				proxy.Restore()
-				r.advance(credits.LookAgain)
-				r.pay(1)
-				if got := counter(t, client(t, addr)); got != 10_000_000 {
-					t.Errorf("%d micro-credits are counted", got)
-				}
-			})
-		})
-	}
+	t.Parallel()
+	everywhere(t, func(t *testing.T, addr string) {
+		proxy := testkit.NewProxy(t, addr)
+		r := newReplica(t, proxy.Addr(), &books{}, 10, 0, timeout)
+		r.pay(1) // the scripts are known
+		proxy.DropReplies()
+		r.full(4)
+		if proxy.Dropped() == 0 {
+			t.Fatal("no reply got lost")
+		}
+		if got := counter(t, client(t, addr)); got != 5_000_000 {
+			t.Fatalf("%d micro-credits are counted", got)
+		}
+		if r.refused[api+" unknown"] != 1 {
+			t.Errorf("Refused was told %v", r.refused)
+		}
+		proxy.Restore()
+		r.advance(credits.LookAgain)
+		r.pay(1)
+		if got := counter(t, client(t, addr)); got != 2_000_000 {
+			t.Errorf("%d micro-credits are counted", got)
+		}
+	})
 }
 
 // The client sends the script again when the connection breaks before the reply.

@@ -8,6 +8,8 @@ import (
 
 	"backstop/credits"
 	"backstop/testkit"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // patience is what tests in which something hangs wait for. A third of it must do
@@ -19,37 +21,39 @@ func timeout(o *credits.Options) { o.Timeout = patience }
 // brief is for tests in which there is no Redis at any time.
 func brief(o *credits.Options) { o.Timeout = 300 * time.Millisecond }
 
-// A Redis that hangs costs one time-out, and then nothing until the next try.
+// A Redis that hangs costs one time-out, and then nothing until the next try. Calls that
+// nothing can count wait: their leads come back.
 func TestAHaltedRedisHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
 	server := testkit.RedisServer(t)
-	b := &books{}
-	r := newReplica(t, server.Addr(), b, 10, 0, timeout)
+	r := newReplica(t, server.Addr(), &books{}, 10, 0, timeout)
 	under := r.must(2)
 	r.pay(1)
 	server.Stop()
 	began := time.Now()
-	r.pay(3)
+	if full := r.full(3); !full.Unknown {
+		t.Errorf("it says %v", full)
+	}
 	if took := time.Since(began); took > patience+time.Second {
 		t.Errorf("Reserve took %s", took)
 	}
 	began = time.Now()
 	under.Commit(t.Context(), 0)
-	r.pay(5)
+	if full := r.full(5); !full.Unknown || !full.Until.Equal(noon.Add(credits.LookAgain)) {
+		t.Errorf("it says %v until %s", full, full.Until)
+	}
 	if took := time.Since(began); took > patience {
 		t.Errorf("the next ones took %s", took)
 	}
-	r.full(1.5) // although none of this is in the ledger
 	server.Cont()
-	for range 9 { // but now it is
-		b.record(api, noon, 1)
-	}
 	r.advance(credits.LookAgain)
-	r.pay(1)
-	r.full(0.5)
+	r.pay(9) // what the one under way did not cost is given back
+	if full := r.full(0.5); full.Unknown {
+		t.Errorf("it says %v", full)
+	}
 }
 
-func TestARedisThatComesBackEmptyIsToldWhatWasSpentWithoutIt(t *testing.T) {
+func TestARedisThatComesBackEmptyBeginsWithWhatTheLedgerKnows(t *testing.T) {
 	t.Parallel()
 	server := testkit.RedisServer(t)
 	b := &books{}
@@ -57,8 +61,8 @@ func TestARedisThatComesBackEmptyIsToldWhatWasSpentWithoutIt(t *testing.T) {
 	r.pay(2)
 	b.record(api, noon, 2)
 	server.Kill()
-	r.pay(5)
-	b.record(api, noon, 5)
+	r.full(5)
+	b.record(api, noon, 5) // by calls that were under way
 	server.Restart()
 	r.advance(credits.LookAgain)
 	r.pay(2)
@@ -69,7 +73,7 @@ func TestARedisThatComesBackEmptyIsToldWhatWasSpentWithoutIt(t *testing.T) {
 	other.pay(1)
 }
 
-// Redis keeps its counters, and lacks what one replica spent while it was cut off.
+// Redis keeps its counters, and lacks what the ledger learned while a replica was cut off.
 func TestAReplicaThatWasCutOffRaisesAllItsCounters(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, addr string) {
@@ -85,7 +89,7 @@ func TestAReplicaThatWasCutOffRaisesAllItsCounters(t *testing.T) {
 			t.Fatal(err)
 		}
 		proxy.Cut()
-		r.pay(6)
+		r.full(6)
 		b.record(api, noon, 7)
 		proxy.Restore()
 		r.advance(credits.LookAgain)
@@ -111,9 +115,39 @@ func TestARedisThatIsFullIsAsGoodAsNone(t *testing.T) {
 	t.Parallel()
 	server := testkit.RedisServer(t, testkit.WithMaxMemory(1, "noeviction"))
 	r := newReplica(t, server.Addr(), &books{}, 2, 0)
-	r.pay(1)
-	r.pay(1)
-	r.full(0.5)
+	if full := r.full(1); !full.Unknown {
+		t.Errorf("it says %v", full)
+	}
+}
+
+func TestWhenNothingSaysWhatWasSpentACallWaits(t *testing.T) {
+	r := newReplica(t, testkit.FreeAddr(t), &books{}, 10, 20, brief)
+	full := r.full(1)
+	if !full.Unknown || full.Cap != 10 || full.Per != "day" || !full.Until.Equal(noon.Add(credits.LookAgain)) {
+		t.Errorf("%+v", full)
+	}
+	if d := cmp.Diff(map[string]int{api + " unknown": 1}, r.refused); d != "" {
+		t.Errorf("Refused was told (-want +got)\n%s", d)
+	}
+	if all, err := r.Usage(t.Context()); err == nil {
+		t.Errorf("Usage: %v", all)
+	}
+}
+
+// A day whose counter is missing begins with the ledger, not with what it said the day before.
+func TestAReadingOfYesterdayIsNoneOfToday(t *testing.T) {
+	everywhere(t, func(t *testing.T, addr string) {
+		b := &books{}
+		r := newReplica(t, addr, b, 10, 0)
+		r.set(time.Date(2026, 3, 17, 23, 59, 59, 0, time.UTC))
+		r.pay(1)
+		b.set(true, false)
+		r.advance(2 * time.Second)
+		r.full(1)
+		if r.refused[api+" unknown"] != 1 {
+			t.Errorf("Refused was told %v", r.refused)
+		}
+	})
 }
 
 // Everything hangs: Redis, and the ledger too.
@@ -147,7 +181,7 @@ func TestAClockThatIsSetBackKeepsNeitherRedisAwayNorAReading(t *testing.T) {
 	b := &books{}
 	r := newReplica(t, proxy.Addr(), b, 10, 0)
 	proxy.Cut()
-	r.pay(1)
+	r.full(1)
 	proxy.Restore()
 	r.advance(-6 * time.Hour)
 	r.pay(1)

@@ -7,14 +7,8 @@ import (
 	"time"
 )
 
-const (
-	// every is the age at which a reading of the ledger is renewed.
-	every = 10 * time.Second
-	// everyAway is the same while Redis is away, when readings are all there is.
-	everyAway = 3 * time.Second
-	// oldest is the age up to which a reading is used when the ledger is away, too.
-	oldest = time.Minute
-)
+// every is the age at which a reading of the ledger is renewed.
+const every = 10 * time.Second
 
 // A reading is what the ledger said to be spent.
 type reading struct {

@@ -28,7 +28,6 @@ type reservation struct {
 func (r *reservation) Commit(ctx context.Context, credits float64) {
 	r.once.Do(func() {
 		spent := min(microsOf(credits), r.price)
-		r.provider.settle(r, spent, r.store.o.Now())
 		if r.told {
 			r.store.tell(context.WithoutCancel(ctx), r, spent)
 		}
@@ -39,12 +38,12 @@ func (r *reservation) Commit(ctx context.Context, credits float64) {
 // call of this process that reaches it.
 func (s *Store) tell(ctx context.Context, r *reservation, spent micros) {
 	if try, _ := s.redis.Admits(); !try {
-		r.provider.owe(settlement{r.id, spent})
+		r.provider.owe(debt{r.id, spent})
 		return
 	}
-	if err := s.settle(ctx, r, spent); err != nil {
+	if err := s.commit(ctx, r, spent); err != nil {
 		s.redis.Failed(err)
-		r.provider.owe(settlement{r.id, spent})
+		r.provider.owe(debt{r.id, spent})
 		return
 	}
 	s.worked()

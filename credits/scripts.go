@@ -15,11 +15,11 @@ var (
 	lib string
 	//go:embed lua/reserve.lua
 	reserveLua string
-	//go:embed lua/settle.lua
-	settleLua string
+	//go:embed lua/commit.lua
+	commitLua string
 
 	reserveScript = redis.NewScript(lib + reserveLua)
-	settleScript  = redis.NewScript(lib + settleLua)
+	commitScript  = redis.NewScript(lib + commitLua)
 )
 
 var errReply = errors.New("reply of an unknown form")
@@ -62,12 +62,12 @@ func (s *Store) reserve(ctx context.Context, r *reservation, known *reading, fre
 	return answer, nil
 }
 
-// settle runs the script.
-func (s *Store) settle(ctx context.Context, r *reservation, spent micros) error {
+// commit runs the script.
+func (s *Store) commit(ctx context.Context, r *reservation, spent micros) error {
 	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
 	defer cancel()
-	if err := settleScript.Run(ctx, s.rdb, r.keys, r.id, int64(spent)).Err(); err != nil {
-		return fmt.Errorf("settle credits: %w", err)
+	if err := commitScript.Run(ctx, s.rdb, r.keys, r.id, int64(spent)).Err(); err != nil {
+		return fmt.Errorf("commit credits: %w", err)
 	}
 	return nil
 }

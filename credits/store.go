@@ -105,11 +105,11 @@ func New(rdb redis.UniversalClient, o Options) (*Store, error) {
 	s.names = slices.Sorted(maps.Keys(s.providers))
 	s.redis = outage.New(outage.Options{
 		Log: o.Logger, Event: "credits", Now: o.Now, Back: "the counters of credits can be reached again",
-		Gone: "the counters of credits cannot be reached; until they can, each replica keeps to the caps by what the ledger says",
+		Gone: "the counters of credits cannot be reached; until they can, calls that have a price wait",
 	})
 	s.ledger = outage.New(outage.Options{
 		Log: o.Logger, Event: "credits", Now: o.Now, Back: "what was spent can be read from the ledger again",
-		Gone: "what was spent cannot be read from the ledger; the caps hold by what is counted, and where nothing is, calls that have a price are refused",
+		Gone: "what was spent cannot be read from the ledger; the caps hold by what is counted, and where nothing is, calls that have a price wait",
 	})
 	return s, nil
 }
@@ -142,7 +142,7 @@ func (s *Store) Reserve(ctx context.Context, provider string, price float64) (ch
 		return r, nil
 	}
 	if r.told { // and nobody makes the call
-		p.owe(settlement{id: r.id})
+		p.owe(debt{id: r.id})
 	}
 	if err == nil {
 		err = full
@@ -150,28 +150,35 @@ func (s *Store) Reserve(ctx context.Context, provider string, price float64) (ch
 	return nil, err
 }
 
-// book sets the price aside, in Redis if it can.
+// book sets the price aside in Redis.
 func (s *Store) book(ctx context.Context, r *reservation) (*chain.CapReached, error) {
 	try, back := s.redis.Admits()
 	if !try {
-		return s.alone(ctx, r)
+		return s.uncounted(r), nil
 	}
 	answer, err := s.count(ctx, r, back)
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case errors.Is(err, errLedger):
-		return s.alone(ctx, r)
+		return s.uncounted(r), nil
 	case err != nil:
 		s.redis.Failed(err)
-		return s.alone(ctx, r)
+		return s.uncounted(r), nil
 	}
 	s.worked()
 	if answer != reserved {
 		return s.refuse(r, answer-1), nil
 	}
-	r.provider.hold(r)
 	return nil, nil
+}
+
+// uncounted refuses a call while nothing can say what was spent.
+func (s *Store) uncounted(r *reservation) *chain.CapReached {
+	s.o.Refused(r.provider.name, unknown)
+	full := r.provider.reached(0, r.at)
+	full.Until, full.Unknown = r.at.Add(outage.RetryAfter).UTC(), true
+	return full
 }
 
 // count asks Redis, and the ledger when that is due or Redis knows nothing. The

@@ -18,8 +18,8 @@ type Usage struct {
 }
 
 // Usage tells of every cap in the present period, sorted by provider and the day's
-// before the month's. It is what the next call is decided by; without Redis that
-// is what this process knows. The error says of which provider nothing is known.
+// before the month's. It is what the next call is decided by. The error says of which
+// provider nothing is known, as while Redis is away.
 func (s *Store) Usage(ctx context.Context) ([]Usage, error) {
 	var all []Usage
 	at := s.o.Now()
@@ -38,25 +38,12 @@ func (s *Store) Usage(ctx context.Context) ([]Usage, error) {
 
 // used is what is used of each limit of a provider.
 func (s *Store) used(ctx context.Context, p *capped, at time.Time) ([]micros, error) {
-	if try, back := s.redis.Admits(); try {
-		known, _ := s.renewed(ctx, p, at, back)
-		used, err := s.counted(ctx, p, at, known)
-		if err == nil && used != nil {
-			s.worked()
-			return used, nil
-		}
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		if err != nil {
-			s.redis.Failed(err)
-		}
+	known, _ := s.renewed(ctx, p, at, false)
+	used, err := s.counted(ctx, p, at, known)
+	if err == nil && used == nil {
+		err = errLedger
 	}
-	known := s.known(ctx, p, at)
-	if known == nil {
-		return nil, errLedger
-	}
-	return p.estimate(at, known), nil
+	return used, err
 }
 
 // counted is what Redis says, or the ledger if it knows of more; nil when Redis

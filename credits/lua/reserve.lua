@@ -13,7 +13,7 @@
 -- reservation.
 
 local id, price, fresh = ARGV[1], tonumber(ARGV[2]), ARGV[3] == '1'
-for i = 4 + 3 * #KEYS, #ARGV, 2 do settle(ARGV[i], ARGV[i + 1]) end
+for i = 4 + 3 * #KEYS, #ARGV, 2 do commit(ARGV[i], ARGV[i + 1]) end
 
 -- A client sends a script again when the connection breaks before the reply.
 if redis.call('HEXISTS', KEYS[1], id) == 1 then return 0 end

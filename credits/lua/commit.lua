@@ -5,5 +5,5 @@
 -- Reply  1
 -- Atomic because the reservation and what is given back go together.
 
-settle(ARGV[1], ARGV[2])
+commit(ARGV[1], ARGV[2])
 return 1
