@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"encoding/hex"
 	"fmt"
 
 	"backstop/lead"
@@ -75,6 +76,7 @@ func (e *attemptEdit) save(r *row) {
 	r.start(e.StartedAt)
 	r.Retries = e.Retries
 	if e.Progress != nil && !r.isSuppressed() {
-		r.Progress = e.Progress
+		text := hex.EncodeToString(e.Progress)
+		r.Progress = &text
 	}
 }

@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"database/sql"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -138,9 +137,8 @@ func (l *Ledger) snapshot(ctx context.Context, f func(session) error) error {
 }
 
 func (s session) exec(ctx context.Context, query string, args ...any) error {
-	_, err := s.on.ExecContext(ctx, s.dialect.sql(query), args...)
-	s.answered()
-	return clean(err)
+	_, err := s.count(ctx, query, args...)
+	return err
 }
 
 // count is exec that returns how many rows were changed.
@@ -242,15 +240,4 @@ func millis(t lead.Time) *int64 {
 	}
 	ms := t.Millis()
 	return &ms
-}
-
-// hexBytes are bytes as a JSON value for the ledger.
-type hexBytes []byte
-
-// MarshalJSON writes the bytes in hexadecimal, or null for nil.
-func (h hexBytes) MarshalJSON() ([]byte, error) {
-	if h == nil {
-		return []byte("null"), nil
-	}
-	return []byte(`"` + hex.EncodeToString(h) + `"`), nil
 }

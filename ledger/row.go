@@ -17,15 +17,15 @@ import (
 
 // row is a lead as a transaction read and locked it. What is exported is written back.
 type row struct {
-	LeadID            string   `json:"lead_id"`
-	SettledGeneration int      `json:"settled_generation"`
-	Retries           int      `json:"retries"`
-	TrailLength       int      `json:"trail_length"`
-	StartedAt         *int64   `json:"started_at"`
-	Progress          hexBytes `json:"progress"` // nil leaves the stored one
-	Version           int64    `json:"version"`
-	LastWrite         string   `json:"last_write"` // of those that are fenced
-	Credits           *string  `json:"credits"`    // nil leaves the stored ones
+	LeadID            string  `json:"lead_id"`
+	SettledGeneration int     `json:"settled_generation"`
+	Retries           int     `json:"retries"`
+	TrailLength       int     `json:"trail_length"`
+	StartedAt         *int64  `json:"started_at"`
+	Progress          *string `json:"progress"` // in hexadecimal; nil leaves the stored one
+	Version           int64   `json:"version"`
+	LastWrite         string  `json:"last_write"` // of those that are fenced
+	Credits           *string `json:"credits"`    // nil leaves the stored ones
 
 	generation  int
 	acceptedAt  int64

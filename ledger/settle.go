@@ -135,14 +135,11 @@ func (l *Ledger) newOutcomeRow(s Settlement) (o outcomeRow, err error) {
 	if s.Status == lead.StatusSuppressed {
 		return o.withoutPerson(o.Reason), nil
 	}
-	if o.Profile, err = jsonText(s.Facts.Profile); err != nil {
-		return o, err
-	}
-	if o.Missing, err = jsonText(s.Missing); err != nil {
-		return o, err
-	}
-	o.Provenance, err = jsonText(s.Facts.Provenance)
-	return o, err
+	var errs [3]error
+	o.Profile, errs[0] = jsonText(s.Facts.Profile)
+	o.Missing, errs[1] = jsonText(s.Missing)
+	o.Provenance, errs[2] = jsonText(s.Facts.Provenance)
+	return o, errors.Join(errs[:]...)
 }
 
 // withoutPerson is a suppressed outcome in place of o.

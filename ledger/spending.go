@@ -49,7 +49,7 @@ func (r *row) charge(entries []trailRow, at lead.Time, spending map[spendingRow]
 			}
 		}
 		r.credits[e.Provider] += e.Credits
-		called := lead.FromMillis(int64(e.At))
+		called := lead.FromMillis(e.At)
 		if called.IsZero() {
 			called = at
 		}

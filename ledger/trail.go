@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"strconv"
 
 	"backstop/lead"
 )
@@ -28,24 +27,13 @@ type trailEntry struct {
 	Class    lead.Class `json:"class"`
 	Status   int        `json:"status"`
 	Detail   string     `json:"detail"`
-	At       nullMillis `json:"at"`
+	At       int64      `json:"at"` // in milliseconds; 0 is stored as NULL
 	Millis   int64      `json:"ms"`
-}
-
-// nullMillis is a time in milliseconds that can be compared; 0 is null in JSON.
-type nullMillis int64
-
-// MarshalJSON writes the milliseconds or null.
-func (m nullMillis) MarshalJSON() ([]byte, error) {
-	if m == 0 {
-		return []byte("null"), nil
-	}
-	return strconv.AppendInt(nil, int64(m), 10), nil
 }
 
 const (
 	insertTrail = `INSERT INTO trail (lead_id, n, attempt, provider, class, status, detail, at, ms, credits, conflicts)
-SELECT lead_id, n, attempt, provider, class, status, detail, at, ms, credits, conflicts
+SELECT lead_id, n, attempt, provider, class, status, detail, nullif(at, 0), ms, credits, conflicts
 FROM {rows $1: lead_id text, n bigint, attempt bigint, provider text, class text, status bigint, detail text, at bigint, ms bigint,
 	credits double precision, conflicts text} AS r`
 
@@ -55,7 +43,7 @@ FROM {rows $1: lead_id text, n bigint, attempt bigint, provider text, class text
 func newTrailEntry(e lead.TrailEntry) trailEntry {
 	return trailEntry{
 		Attempt: e.Attempt, Provider: plain(e.Provider), Class: lead.Class(plain(string(e.Class))), Status: e.Status,
-		Detail: plain(e.Detail), At: nullMillis(e.At.Millis()), Millis: e.Millis,
+		Detail: plain(e.Detail), At: e.At.Millis(), Millis: e.Millis,
 	}
 }
 
@@ -106,7 +94,7 @@ func (r *row) readTrail(ctx context.Context, s session, there map[trailEntry]boo
 			at lead.Time
 		)
 		err := rows.Scan(&e.Attempt, &e.Provider, &e.Class, &e.Status, &e.Detail, stamp{&at}, &e.Millis)
-		e.At = nullMillis(at.Millis())
+		e.At = at.Millis()
 		there[e] = true
 		return err
 	}, trailOfLead, r.LeadID)

@@ -67,5 +67,5 @@ func writeOutcomes(stderr io.Writer, outcomes iter.Seq2[lead.Outcome, error], ou
 	if err := out.end(); err != nil || damaged == 0 {
 		return err
 	}
-	return fmt.Errorf("%d outcomes are damaged and were not exported", damaged)
+	return fmt.Errorf("damaged outcomes that were not exported: %d", damaged)
 }

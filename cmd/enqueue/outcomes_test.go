@@ -26,7 +26,7 @@ func TestAnExportGoesOnAfterADamagedOutcomeOnly(t *testing.T) {
 		exported     []string
 	}{
 		{"a damaged one", &ledger.DamagedError{LeadID: "ld_bad", Err: errors.New("the profile is damaged")},
-			"1 outcomes are damaged and were not exported", "ld_bad: the profile is damaged\n", []string{"ld_before", "ld_after"}},
+			"damaged outcomes that were not exported: 1", "ld_bad: the profile is damaged\n", []string{"ld_before", "ld_after"}},
 		{"a ledger that is away", away, "the ledger is away", "", []string{"ld_before"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
