@@ -124,7 +124,7 @@ func (e *Enqueuer) Again(ctx context.Context, records []ledger.Record) (int, err
 func (e *Enqueuer) replayed(p queue.Payload) {
 	log := e.log.With().Str("request_id", p.RequestID).Str("lead_id", p.LeadID).Logger()
 	log.Info().Str("event", "replayed").Int("generation", p.Generation).Send()
-	if err := e.queue.DropEnrich(p.LeadID, p.Generation-1); err != nil {
+	if err := e.queue.Drop(queue.QueueEnrich, queue.EnrichID(p.LeadID, p.Generation-1)); err != nil {
 		log.Debug().Err(err).Str("event", "drop").Msg("the task of the run before stays where it is")
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"backstop/providers/described"
 	"backstop/providers/httpjson"
 	"backstop/providers/vendors"
-	"backstop/resilience"
 )
 
 // Source is where a configuration comes from, with what Backstop knows by itself:
@@ -38,11 +37,7 @@ func Source(file string, environ []string) config.Source {
 }
 
 func factsOf(f described.Facts) config.Provider {
-	p := config.Provider{BaseURL: f.BaseURL, APIKeyEnv: f.KeyEnv, Endpoints: f.Endpoints}
-	for _, l := range f.Limits {
-		p.Limits = append(p.Limits, resilience.Limit(l))
-	}
-	return p
+	return config.Provider{BaseURL: f.BaseURL, APIKeyEnv: f.KeyEnv, Endpoints: f.Endpoints, Limits: f.Limits}
 }
 
 func readDescription(file string) (*described.Description, error) {

@@ -11,12 +11,6 @@ import (
 	"backstop/providers"
 )
 
-// uncached is the lease on an answer that is not to be cached.
-type uncached struct{}
-
-func (uncached) Fill(context.Context, providers.Answer) {}
-func (uncached) Release(context.Context)                {}
-
 // A lease is the right to make one call and to cache its answer.
 type lease struct {
 	*Store

@@ -134,7 +134,7 @@ func (s *Store) GetOrLease(ctx context.Context, l chain.Lookup) (*chain.Entry, c
 	}
 	ages := s.o.Providers[l.Provider]
 	if l.Subject == "" || ages.Positive == 0 && ages.Negative == 0 {
-		return nil, uncached{}, nil
+		return nil, chain.NoLease{}, nil
 	}
 	own := &lease{Store: s, lookup: l, ages: ages, token: uuid.NewString()}
 	own.name(ctx)

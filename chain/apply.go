@@ -105,8 +105,7 @@ func (t *turn) failed(ctx context.Context, began time.Time) *Verdict {
 		due := t.Now().Add(t.Retry.Delay(p.Retries + 1))
 		if !t.beyondBudget(due) {
 			p.RetryOf = t.name
-			v := t.later(KindRetry, due, fmt.Sprintf("retry %d, of %s", p.Retries+1, t.name))
-			return v
+			return t.later(KindRetry, due, fmt.Sprintf("retry %d, of %s", p.Retries+1, t.name))
 		}
 	}
 	t.asked.Over = lead.ClassTransient

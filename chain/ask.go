@@ -89,7 +89,7 @@ func (t *turn) make(ctx context.Context, call providers.Call, lease Lease) (r re
 // lookUp gives the cached answer, or the lease to get it.
 func (t *turn) lookUp(ctx context.Context, call providers.Call, ticket string) (*Entry, Lease, error) {
 	if t.Cache == nil || call.Subject == "" {
-		return nil, noLease{}, nil
+		return nil, NoLease{}, nil
 	}
 	left, _ := t.left()
 	l := Lookup{

@@ -65,11 +65,14 @@ type Entry struct {
 	At time.Time // when it was given
 }
 
-// noLease is the lease on an answer that nobody caches.
-type noLease struct{}
+// NoLease is the lease on an answer that nobody caches.
+type NoLease struct{}
 
-func (noLease) Fill(context.Context, providers.Answer) {}
-func (noLease) Release(context.Context)                {}
+// Fill implements [Lease].
+func (NoLease) Fill(context.Context, providers.Answer) {}
+
+// Release implements [Lease].
+func (NoLease) Release(context.Context) {}
 
 // cachedAnswer begins the detail of an answer from the cache. Trails that were stored
 // by earlier versions have it, too.

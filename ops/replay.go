@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
+
+	"golang.org/x/time/rate"
 
 	"backstop/accept"
 	"backstop/lead"
@@ -17,9 +18,6 @@ type Replayer struct {
 	Ledger   *ledger.Ledger
 	Enqueuer *accept.Enqueuer // nil is enough for a Preview
 	Rate     float64          // leads a second; 0: as fast as they can be queued
-
-	Now  func() time.Time                           // nil: time.Now
-	Wait func(context.Context, time.Duration) error // nil: a timer; returns early with ctx's error
 }
 
 // A Replay says what became of a call: Matched = Replayed + Skipped + those that
@@ -43,8 +41,8 @@ var ErrNoReplay = errors.New("a suppressed lead is not replayed: the person aske
 // again goes on where it stopped.
 func (r Replayer) Run(ctx context.Context, f ledger.Filter) (Replay, error) {
 	pace := r.pace()
-	return r.each(ctx, f, pace.batch(), func(batch []string) (int, error) {
-		if err := pace.wait(ctx, len(batch)); err != nil {
+	return r.each(ctx, f, pace.Burst(), func(batch []string) (int, error) {
+		if err := pace.WaitN(ctx, len(batch)); err != nil {
 			return 0, err
 		}
 		ready, err := r.ready(ctx, f, batch)
@@ -55,6 +53,16 @@ func (r Replayer) Run(ctx context.Context, f ledger.Filter) (Replay, error) {
 		// without tasks for longer than needed.
 		return r.Enqueuer.Again(context.WithoutCancel(ctx), ready)
 	})
+}
+
+// pace spreads the batches of a replay evenly over time. A batch is the leads of a fifth of
+// a second, so that what is asked for a second is also true of its parts, and one that was
+// late is not made up for by a burst.
+func (r Replayer) pace() *rate.Limiter {
+	if r.Rate <= 0 {
+		return rate.NewLimiter(rate.Inf, replayBatch)
+	}
+	return rate.NewLimiter(rate.Limit(r.Rate), min(max(1, int(r.Rate/5)), replayBatch))
 }
 
 // Preview says what Run would do, and calls show with the ID of each lead that it

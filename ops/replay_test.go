@@ -1,6 +1,7 @@
 package ops_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"math"
@@ -8,8 +9,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"backstop/accept"
 	"backstop/lead"
 	"backstop/ledger"
 	"backstop/ops"
@@ -17,6 +20,8 @@ import (
 	"backstop/queue"
 	"backstop/testkit"
 	"backstop/testkit/replicas"
+
+	"github.com/rs/zerolog"
 )
 
 // partials is what replays mostly pick.
@@ -113,6 +118,21 @@ func TestSuppressedLeadsAreNeverReplayed(t *testing.T) {
 	}
 }
 
+// replayedLines calls a function when a log has so many lines of leads that were replayed.
+type replayedLines struct {
+	left int
+	then func()
+}
+
+func (l *replayedLines) Write(line []byte) (int, error) {
+	if bytes.Contains(line, []byte(`"event":"replayed"`)) {
+		if l.left--; l.left == 0 {
+			l.then()
+		}
+	}
+	return len(line), nil
+}
+
 // An interrupt ends a replay between two batches. What it says is then exact, and
 // every lead that it has begun has its task.
 func TestInterruptedReplayLeavesNothingHalfDone(t *testing.T) {
@@ -121,16 +141,8 @@ func TestInterruptedReplayLeavesNothingHalfDone(t *testing.T) {
 	const n = 12
 	accepted := f.settlePartial(n)
 	ctx, cancel := context.WithCancel(t.Context())
-	waits := 0
-	r := f.replayer()
-	r.Rate = 10 // batches of two
-	r.Wait = func(ctx context.Context, _ time.Duration) error {
-		if waits++; waits == 3 {
-			cancel()
-		}
-		return context.Cause(ctx)
-	}
-	r.Now = func() time.Time { return time.Unix(1, 0) }
+	log := zerolog.New(&replayedLines{left: 6, then: cancel}) // two are replayed at a time
+	r := ops.Replayer{Ledger: f.Ledger, Enqueuer: accept.New(f.Ledger, f.Queue, log), Rate: 10}
 	sum, err := r.Run(ctx, partials)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want the context's error", err)
@@ -166,37 +178,34 @@ func TestReplayKeepsToItsRate(t *testing.T) {
 		{"no limit", 0, 1000, 100, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			now := time.Unix(1000, 0)
-			began := now
-			p := ops.Pace(ops.Replayer{Rate: test.rate, Now: func() time.Time { return now }, Wait: func(_ context.Context, d time.Duration) error {
-				now = now.Add(d)
-				return nil
-			}})
-			testkit.Equal(t, "batch", p.Batch(), test.batch)
-			for done := 0; done < test.n; done += test.batch {
-				testkit.NoError(t, p.Wait(t.Context(), test.batch))
-			}
-			if off := math.Abs(float64(now.Sub(began) - test.took)); off > float64(time.Microsecond) {
-				t.Errorf("the last batch goes after %s, want %s", now.Sub(began), test.took)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				p := ops.Pace(ops.Replayer{Rate: test.rate})
+				testkit.Equal(t, "batch", p.Burst(), test.batch)
+				for done := 0; done < test.n; done += test.batch {
+					testkit.NoError(t, p.WaitN(t.Context(), test.batch))
+				}
+				if off := math.Abs(float64(time.Since(began) - test.took)); off > float64(time.Microsecond) {
+					t.Errorf("the last batch goes after %s, want %s", time.Since(began), test.took)
+				}
+			})
 		})
 	}
 }
 
 func TestReplayThatWasHeldUpMakesNoBurst(t *testing.T) {
-	now := time.Unix(1000, 0)
-	var waits []time.Duration
-	p := ops.Pace(ops.Replayer{Rate: 1, Now: func() time.Time { return now }, Wait: func(_ context.Context, d time.Duration) error {
-		waits = append(waits, d)
-		now = now.Add(d)
-		return nil
-	}})
-	testkit.NoError(t, p.Wait(t.Context(), 1))
-	now = now.Add(time.Hour) // Redis hung
-	for range 3 {
-		testkit.NoError(t, p.Wait(t.Context(), 1))
-	}
-	testkit.Equal(t, "waits", waits, []time.Duration{time.Second, time.Second})
+	synctest.Test(t, func(t *testing.T) {
+		p := ops.Pace(ops.Replayer{Rate: 1})
+		testkit.NoError(t, p.WaitN(t.Context(), 1))
+		time.Sleep(time.Hour) // Redis hung
+		var waits []time.Duration
+		for range 3 {
+			began := time.Now()
+			testkit.NoError(t, p.WaitN(t.Context(), 1))
+			waits = append(waits, time.Since(began).Round(time.Microsecond))
+		}
+		testkit.Equal(t, "waits", waits, []time.Duration{0, time.Second, time.Second})
+	})
 }
 
 func TestLeadsReplayedWhileRedisIsDownAreQueuedByAWorker(t *testing.T) {

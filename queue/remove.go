@@ -13,23 +13,13 @@ import (
 	"backstop/lead"
 )
 
-// DropEnrich removes the task of a run that is over, if it is still there.
-func (q *Queue) DropEnrich(leadID string, generation int) error {
-	return q.drop(QueueEnrich, EnrichID(leadID, generation))
-}
-
-// DropFallback removes a scheduled fallback that is not needed any more. One that
-// cannot be removed finds the lead settled and does nothing.
-func (q *Queue) DropFallback(leadID string, generation int) error {
-	return q.drop(QueueFallback, FallbackID(leadID, generation))
-}
-
-func (q *Queue) drop(queue, id string) error {
-	err := q.inspector.DeleteTask(queue, id)
-	if err == nil || isGone(err) {
-		return nil
+// Drop removes a task that is not needed any more, if it is there. One that cannot be
+// removed finds its lead settled and does nothing.
+func (q *Queue) Drop(queue, id string) error {
+	if err := q.inspector.DeleteTask(queue, id); err != nil && !isGone(err) {
+		return fmt.Errorf("remove task %s: %w", id, err)
 	}
-	return fmt.Errorf("remove task %s: %w", id, err)
+	return nil
 }
 
 // isGone reports whether the inspector's error says that there is no such task.

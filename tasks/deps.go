@@ -21,7 +21,7 @@ type Deps struct {
 	Fallback *chain.Chain // asked by lead:fallback; the same
 	Freeze   *FreezeDetector
 	Log      zerolog.Logger
-	Observer Observer         // nil: nobody
+	Observer Observer
 	Now      func() time.Time // nil: time.Now
 
 	// Forget removes the cached answers about people. It may be nil: none are cached.
@@ -38,14 +38,6 @@ type Observer interface {
 	Panicked(provider string) // a provider's client panicked
 }
 
-type nobody struct{}
-
-func (nobody) Trail(lead.TrailEntry)                                {}
-func (nobody) Retry(string)                                         {}
-func (nobody) Snooze()                                              {}
-func (nobody) Settled(ledger.Settlement, ledger.Settled, lead.Time) {}
-func (nobody) Panicked(string)                                      {}
-
 // handlers run the two kinds of task.
 type handlers struct {
 	Deps
@@ -54,9 +46,6 @@ type handlers struct {
 }
 
 func newHandlers(d Deps) *handlers {
-	if d.Observer == nil {
-		d.Observer = nobody{}
-	}
 	if d.Now == nil {
 		d.Now = time.Now
 	}

@@ -12,6 +12,7 @@ import (
 	"backstop/clock"
 	"backstop/lead"
 	"backstop/ledger"
+	"backstop/queue"
 )
 
 // enrich is the handler of lead:enrich: it walks the chain as far as it comes now
@@ -112,7 +113,7 @@ func (h *handlers) dropFallback(j *job) {
 	if !j.progress.Armed {
 		return
 	}
-	if err := h.Queue.DropFallback(j.record.LeadID, j.record.Generation); err != nil {
+	if err := h.Queue.Drop(queue.QueueFallback, queue.FallbackID(j.record.LeadID, j.record.Generation)); err != nil {
 		j.log.Debug().Err(err).Str("event", "drop").Msg("the fallback stays scheduled and will find nothing to do")
 	}
 }
