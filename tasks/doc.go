@@ -1,5 +1,16 @@
-// Package tasks moves leads with asynq: the task types, their payloads and
-// handlers, the schedule of retries, the server and the reconciler.
+// Package tasks is what a worker does with the tasks of a lead: the handlers of
+// lead:enrich and lead:fallback, and the server that runs them.
+//
+//	server.go      one replica's two asynq servers
+//	open.go        read the task and the ledger; is there anything to do?
+//	enrich.go      walk the chain; settle, put back, or hand over to the fallback
+//	fallback.go    directory, then partial data; its states are drawn there
+//	settle.go      what is written to the ledger
+//	trail.go       what is logged and counted of a walk
+//	suppress.go    people who opted out
+//	replay_hand.go an archived task that an operator runs again
+//	schedule.go    when a task comes back
+//	freeze.go      a process that was stopped
 //
 // Redis only moves leads; the ledger owns them. From this follow the rules that
 // every handler here keeps:
