@@ -19,7 +19,7 @@ help: ## List these targets
 
 .PHONY: setup
 setup: ## Install what the tests need (as root on Debian), or say what to install
-	@scripts/setup
+	@scripts/setup redis postgres cc
 
 .PHONY: build
 build: ## Compile bin/worker and bin/enqueue
@@ -32,7 +32,7 @@ demo: ## Show it all in one process: three replicas, an outage, sample leads
 .PHONY: test
 test: ## Run all tests once, against real servers, with the race detector where there are goroutines
 	@scripts/setup redis postgres cc
-	@scripts/test
+	@GO=$(GO) scripts/test
 
 .PHONY: race
 race: ## Run the tests of RACE (./...), shortened, with the race detector

@@ -83,7 +83,7 @@ func goBuild(pkg, dir string) (string, error) {
 // built out of its process: the go command caches a passed test until a file changes
 // that the test has looked at.
 func dependOn(pkg string) error {
-	const files = `{{if not .Standard}}{{$d := .Dir}}{{range .GoFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}{{range .EmbedFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}{{end}}`
+	const files = `{{if not .Standard}}{{$d := .Dir}}{{$d}}{{"\n"}}{{with .Module}}{{.GoMod}}{{"\n"}}{{end}}{{range .GoFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}{{range .EmbedFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}{{end}}`
 	list, err := exec.Command("go", "list", "-deps", "-f", files, pkg).Output()
 	if err != nil {
 		return fmt.Errorf("list the sources of %s: %w", pkg, err)
