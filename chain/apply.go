@@ -3,7 +3,6 @@ package chain
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"backstop/lead"
@@ -157,18 +156,4 @@ func (t *turn) refused(r *resilience.Refusal) *Verdict {
 	}
 	t.skip(r.Provider, detail)
 	return nil
-}
-
-// isBilled reports whether the endpoint's answer was paid for while it was pending.
-func (a *Asked) isBilled(endpoint string) bool { return slices.Contains(a.Billed, endpoint) }
-
-// keepTicket remembers what the endpoint's pending answer is asked for with.
-func (a *Asked) keepTicket(endpoint, ticket string) {
-	if ticket == "" {
-		return
-	}
-	if a.Tickets == nil {
-		a.Tickets = map[string]string{}
-	}
-	a.Tickets[endpoint] = ticket
 }

@@ -19,9 +19,6 @@ type reply struct {
 	spent  float64
 }
 
-// errNoTime is the end of a call for which the budget had no time left.
-var errNoTime = errors.New("no time left in the budget")
-
 // ask gets one answer: from the cache, or by a call within the provider's caps that
 // the gate lets pass. The error is errNoTime, a *[resilience.Refusal], a *[CapReached],
 // or ctx's own.

@@ -2,6 +2,7 @@ package chain
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"backstop/lead"
@@ -12,6 +13,9 @@ import (
 // (resilience.Retry.Budget). It does not run before a call has failed. Each provider
 // that has not had its turn yet has a part of it kept back, so that one that hangs
 // cannot use up the time of those behind it.
+
+// errNoTime is the end of a call for which the budget had no time left.
+var errNoTime = errors.New("no time left in the budget")
 
 // reserved is the part of the budget that is kept back for each provider. It is also
 // the shortest call worth beginning.

@@ -5,14 +5,15 @@
 // in this order, which is also that of the calls; none calls back up:
 //
 //	chain.go    Walk: the providers, one after the other
+//	end.go      how a walk ends that came to the end of the chain
 //	turn.go     one provider's turn: its calls, until it has nothing more to give
 //	plan.go     which call is next, by what is missing and the provider's Rule
 //	ask.go      one call: answer cache, credits, then the gate (resilience.Do)
 //	apply.go    what the answer, or the refusal, means for the lead
-//	budget.go   how much time is left, and for whom
-//	verdict.go  how a walk ended
 //	optout.go   people who opted out of processing
-//	progress.go what a lead remembers between walks
+//	budget.go   how much time is left, and for whom
+//	walk.go     what a walk holds while it is under way
+//	progress.go what a lead remembers between walks; verdict.go, what follows from one
 //
 // Each provider is asked for what those before it left open ([lead.Facts.Open]), by what
 // they found ([lead.Facts.Known]), under its [Rule] and within its caps ([Credits]). An

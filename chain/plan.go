@@ -1,8 +1,6 @@
 package chain
 
 import (
-	"slices"
-
 	"backstop/lead"
 	"backstop/providers"
 )
@@ -41,10 +39,4 @@ func (t *turn) plan() (calls []providers.Call, why string) {
 		why = ""
 	}
 	return calls, why
-}
-
-// hasAnswered reports whether the call, or one that has all that it would bring,
-// was answered.
-func (a *Asked) hasAnswered(c providers.Call) bool {
-	return slices.Contains(a.Answered, c.Endpoint) || c.Within != "" && slices.Contains(a.Answered, c.Within)
 }

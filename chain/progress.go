@@ -3,9 +3,11 @@ package chain
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"backstop/lead"
+	"backstop/providers"
 	"backstop/resilience"
 )
 
@@ -130,4 +132,24 @@ func (p *Progress) asked(provider string) *Asked {
 		p.Asked[provider] = &Asked{}
 	}
 	return p.Asked[provider]
+}
+
+// hasAnswered reports whether the call, or one that has all that it would bring,
+// was answered.
+func (a *Asked) hasAnswered(c providers.Call) bool {
+	return slices.Contains(a.Answered, c.Endpoint) || c.Within != "" && slices.Contains(a.Answered, c.Within)
+}
+
+// isBilled reports whether the endpoint's answer was paid for while it was pending.
+func (a *Asked) isBilled(endpoint string) bool { return slices.Contains(a.Billed, endpoint) }
+
+// keepTicket remembers what the endpoint's pending answer is asked for with.
+func (a *Asked) keepTicket(endpoint, ticket string) {
+	if ticket == "" {
+		return
+	}
+	if a.Tickets == nil {
+		a.Tickets = map[string]string{}
+	}
+	a.Tickets[endpoint] = ticket
 }

@@ -5,18 +5,8 @@ import (
 	"errors"
 
 	"backstop/lead"
-	"backstop/providers"
 	"backstop/resilience"
 )
-
-// A turn is one provider's part of a walk.
-type turn struct {
-	*walk
-	provider providers.Provider
-	name     string
-	asked    *Asked // what is known of the provider for this lead
-	behind   int    // providers that come after this one
-}
 
 // take makes the provider's calls until nothing more is to be had of it (nil), or
 // until the walk has to stop (a verdict).
