@@ -29,7 +29,7 @@ func every10thRefuses(i int) string {
 // another lead, whose task stands in the archive. In the end nothing of them is
 // anywhere.
 func TestWorkersKilledWhilePeopleAreErasedLeaveNothingOfThem(t *testing.T) {
-	leads := size(3000, 300)
+	leads := size(6000, 300)
 	play(t, scenario{
 		Name: "kill -9 while people are erased", Seed: 27, Faults: size(60, 5),
 		Leads: leads, Replicas: 3, Slots: 6, Kind: every10thRefuses, Env: []string{"BACKSTOP_RETRY__MAX=0"},
