@@ -96,7 +96,7 @@ func (e *Enqueuer) Again(ctx context.Context, records []ledger.Record) (int, err
 	runs := make([]lead.Run, len(records))
 	for i, rec := range records {
 		byID[rec.LeadID] = rec
-		runs[i] = lead.Run{LeadID: rec.LeadID, Generation: rec.Generation}
+		runs[i] = rec.Run()
 	}
 	began, err := e.ledger.Reopen(ctx, runs)
 	if err != nil {

@@ -100,7 +100,7 @@ func (t *turn) failed(ctx context.Context, began time.Time) *Verdict {
 	p := t.progress
 	t.startBudget(ctx, began)
 	t.asked.Failed = true
-	if p.Retries < t.Retry.Max {
+	if !t.NoWait && p.Retries < t.Retry.Max {
 		due := t.Now().Add(t.Retry.Delay(p.Retries + 1))
 		if !t.beyondBudget(due) {
 			p.RetryOf = t.name

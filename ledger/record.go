@@ -38,6 +38,9 @@ type Record struct {
 // Live reports whether the lead's current generation is not settled yet.
 func (r Record) Live() bool { return r.SettledGeneration < r.Generation }
 
+// Run is the lead's current run.
+func (r Record) Run() lead.Run { return lead.Run{LeadID: r.LeadID, Generation: r.Generation} }
+
 const (
 	// suppressed is a condition on a lead l and its outcome o, if any.
 	suppressed = `EXISTS (SELECT 1 FROM suppressions s WHERE s.person IN (l.person, o.person))`

@@ -62,6 +62,17 @@ func (f *fleet) halfway(n int) *reconcile.Reconciler {
 	return r
 }
 
+// refills makes the reconciler's steps until so many enrichments wait: a few at most.
+func (f *fleet) refills(r *reconcile.Reconciler, n int) {
+	f.T.Helper()
+	for steps := 0; f.pending() < n; steps++ {
+		if steps == 20 {
+			f.T.Fatalf("%d of %d leads are queued", f.pending(), n)
+		}
+		testkit.NoError(f.T, r.Step(f.T.Context()))
+	}
+}
+
 // Redis counts as filled only after the last lead: what an error midway left out is not
 // left to the slow sweep, which takes 500 leads a second and none that are younger than
 // its grace.
@@ -74,12 +85,7 @@ func TestARefillThatWasInterruptedGoesOnToItsEnd(t *testing.T) {
 	if f.pending() == n {
 		t.Fatal("nothing is left to do")
 	}
-	for steps := 0; f.pending() < n; steps++ {
-		if steps == 20 {
-			t.Fatalf("%d of %d leads are queued", f.pending(), n)
-		}
-		testkit.NoError(t, r.Step(t.Context()))
-	}
+	f.refills(r, n)
 }
 
 // The replica that takes over does not know how far the other one came.
@@ -91,12 +97,7 @@ func TestARefillIsTakenOverFromTheBeginning(t *testing.T) {
 	f.halfway(reconcile.PageSize + 100)
 	testkit.NoError(t, f.RDB.Del(t.Context(), "backstop:tasks:reconciler").Err())
 	other := reconcile.New(f.Reconciler)
-	for steps := 0; f.pending() < n; steps++ {
-		if steps == 20 {
-			t.Fatalf("%d of %d leads are queued", f.pending(), n)
-		}
-		testkit.NoError(t, other.Step(t.Context()))
-	}
+	f.refills(other, n)
 }
 
 func TestARedisThatIsEmptiedDuringItsRefillIsRefilledWhole(t *testing.T) {
@@ -106,12 +107,7 @@ func TestARedisThatIsEmptiedDuringItsRefillIsRefilledWhole(t *testing.T) {
 	f.withoutTasks(n)
 	r := f.halfway(reconcile.PageSize + 100)
 	testkit.NoError(t, f.RDB.FlushAll(t.Context()).Err())
-	for steps := 0; f.pending() < n; steps++ {
-		if steps == 20 {
-			t.Fatalf("%d of %d leads are queued", f.pending(), n)
-		}
-		testkit.NoError(t, r.Step(t.Context()))
-	}
+	f.refills(r, n)
 }
 
 // What cannot be done of a step keeps nothing else from being done: here the ledger is

@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -27,7 +28,7 @@ func (r *Reconciler) refillOrSweep(ctx context.Context) error {
 		return err
 	case epoch == filling+r.token:
 		return r.refill(ctx)
-	case epoch == "" || len(epoch) > len(filling) && epoch[:len(filling)] == filling:
+	case epoch == "" || strings.HasPrefix(epoch, filling):
 		r.Log.Warn().Str("event", "reconcile").Msg("Redis is new or was emptied; every open lead is looked at")
 		if err := r.Queue.SetEpoch(ctx, filling+r.token); err != nil {
 			return err

@@ -71,7 +71,7 @@ func unaccounted(ctx context.Context, l *ledger.Ledger, q *queue.Queue, page []l
 func runsOf(page []ledger.Record) []lead.Run {
 	runs := make([]lead.Run, len(page))
 	for i, rec := range page {
-		runs[i] = lead.Run{LeadID: rec.LeadID, Generation: rec.Generation}
+		runs[i] = rec.Run()
 	}
 	return runs
 }

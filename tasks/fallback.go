@@ -51,7 +51,7 @@ func (h *handlers) fallback(ctx context.Context, t *asynq.Task) error {
 	v, err := h.Fallback.Walk(ctx, j.record.Lead, p, h.fallbackHooks(j))
 	j.progress.Found = p.Found
 	trail := append([]lead.TrailEntry{begin}, v.Trail...)
-	if err != nil || v.Kind == chain.KindSnooze || v.Kind == chain.KindRetry {
+	if err != nil || v.Kind == chain.KindSnooze {
 		return h.unfinished(ctx, j, v, trail, err)
 	}
 	if v.Kind == chain.KindSuppress {
